@@ -35,7 +35,7 @@ def time_nightly(domain: str, tasks: int) -> tuple[float, float, float]:
             run_id = live.admin.trigger(DAG_ID, {"domains": [domain], "tasks": tasks, "publish": "never"})
             live.admin.wait(DAG_ID, run_id, seconds=600)
             took = time.perf_counter() - start
-        synthesize(domain, Path(folder) / domain, tasks=tasks, interaction="mixed")
+        synthesize(domain, Path(folder) / domain, tasks=tasks)
         made, expected = Path(home.data) / "runs" / run_name(run_id) / "dataset", Path(folder) / domain
         files = sorted({*files_in(made), *files_in(expected)})
         same = sum(

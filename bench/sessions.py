@@ -48,7 +48,7 @@ def measure_sessions(domain: str) -> Taken:
     """Measure all of it on golden calls."""
     with TemporaryDirectory(prefix="toolscale-bench-") as folder:
         dataset = Path(folder) / domain
-        synthesize(domain, dataset, tasks=TASKS, interaction="single")
+        synthesize(domain, dataset, tasks=TASKS, turns="single")
         playable = Playable(dataset)
         tasks = [playable.task(id_) for id_ in playable.ids]
         alone = statistics.median(_alone(playable, tasks))

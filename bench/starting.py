@@ -22,7 +22,7 @@ def measure_starts(domain: str) -> dict[str, tuple[float, float]]:
     """Return command -> (seconds, the most that is promised), each the median of several processes."""
     with TemporaryDirectory(prefix="toolscale-bench-") as folder:
         place, dataset, session = Path(folder), Path(folder) / domain, Path(folder) / "session"
-        synthesize(domain, dataset, tasks=TASKS, interaction="form")
+        synthesize(domain, dataset, tasks=TASKS)
         playable = Playable(dataset)
         task = playable.task(playable.ids[0])
         playable.close()

@@ -39,12 +39,18 @@ PARAMS = {
         maximum=1,
         description="Share of tasks that are evolved. Empty: two thirds.",
     ),
-    "interaction": Param(
+    "turns": Param(
         "mixed",
         type="string",
-        enum=["mixed", "single", "form", "dialogue"],
-        description="single: all is said at once, a message answers. form: typed fields answer. "
-        "dialogue: part is told only when asked. mixed: 15 in 100 are dialogues.",
+        enum=["mixed", "single", "dialogue"],
+        description="single: all is said at once. dialogue: part is told only when asked. "
+        "mixed: 15 in 100 are dialogues.",
+    ),
+    "answer": Param(
+        "form",
+        type="string",
+        enum=["form", "message"],
+        description="form: typed fields answer. message: words, which rules cannot judge for certain.",
     ),
     "attempts": Param(
         0,

@@ -97,7 +97,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory, tasks: int) -> Path:
     from toolscale.pipeline import synthesize
 
     out = tmp_path_factory.mktemp("datasets") / "mock"
-    synthesize("mock", out, tasks=tasks, seed=SEED)
+    synthesize("mock", out, tasks=tasks, seed=SEED, turns="single", answer="message")
     return out
 
 

@@ -25,7 +25,7 @@ def test_domains_lists_what_is_there(capsys: pytest.CaptureFixture[str]) -> None
 def test_synthesize_says_where_the_dataset_is_and_why_others_are_not_in_it(
     mock_dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    again = ["synthesize", "mock", "--tasks", "10", "--interaction", "single", "--workers", "1"]
+    again = ["synthesize", "mock", "--tasks", "10", "--turns", "single", "--answer", "message", "--workers", "1"]
     assert main([*again, "--out", str(mock_dataset)]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{mock_dataset}: 10 verified tasks (")

@@ -28,7 +28,7 @@ def known(mock_dataset: Path) -> Known:
 
 
 def assembled(root: Path, **params: Any) -> str:
-    run = order_run(str(root), order(params={"interaction": "single", **params}))
+    run = order_run(str(root), order(params={"turns": "single", "answer": "message", **params}))
     judge_all(run)
     assemble_domain(run, "mock")
     return run

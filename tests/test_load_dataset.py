@@ -38,7 +38,7 @@ def test_both_splits_load_with_the_columns_of_the_format(mock_dataset: Path, tmp
     reading = read_dataset(mock_dataset)
     assert json.loads(done.stdout) == {
         "columns": [
-            "id", "domain", "intent_id", "evolutions", "outcome", "request", "interaction", "scenario", "prompt",
+            "id", "domain", "intent_id", "evolutions", "outcome", "request", "turns", "answer", "scenario", "prompt",
             "tools", "golden_calls", "communicate", "row_changes", "touched", "difficulty", "environment_hash",
             "initial_state_hash", "verdict", "mutants_killed", "provenance", "candidate", "solved",
         ],

@@ -57,13 +57,13 @@ def test_tasks_are_spread_over_intents_and_no_test_intent_is_trained_on(mock_dat
 
 
 def test_four_workers_and_another_folder_give_the_same_bytes(mock_dataset: Path, tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "elsewhere", tasks=10, seed=0, workers=4)
+    synthesize("mock", tmp_path / "elsewhere", tasks=10, seed=0, workers=4, turns="single", answer="message")
     assert fingerprints(tmp_path / "elsewhere") == fingerprints(mock_dataset)
 
 
 @pytest.mark.slow("tests/test_pipeline.py")
 def test_another_seed_gives_other_tasks_on_the_same_database(mock_dataset: Path, tmp_path: Path) -> None:
-    other = synthesize("mock", tmp_path / "mock", tasks=6, seed=1)
+    other = synthesize("mock", tmp_path / "mock", tasks=6, seed=1, turns="single", answer="message")
     ours, theirs = (
         {row["id"] for row in read_dataset(folder).rows.tasks} for folder in (mock_dataset, tmp_path / "mock")
     )
@@ -73,15 +73,17 @@ def test_another_seed_gives_other_tasks_on_the_same_database(mock_dataset: Path,
 
 def test_a_finished_dataset_is_left_as_it_is(mock_dataset: Path) -> None:
     before = (mock_dataset / "manifest.json").stat().st_mtime_ns
-    assert synthesize("mock", mock_dataset, tasks=10, seed=0) == read_manifest(mock_dataset)
+    assert synthesize("mock", mock_dataset, tasks=10, seed=0, turns="single", answer="message") == read_manifest(
+        mock_dataset
+    )
     assert (mock_dataset / "manifest.json").stat().st_mtime_ns == before
 
 
 @pytest.mark.slow("tests/test_pipeline.py")
 def test_a_damaged_dataset_is_made_again(mock_dataset: Path, tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=10, seed=0)
+    synthesize("mock", tmp_path / "mock", tasks=10, seed=0, turns="single", answer="message")
     (tmp_path / "mock" / "README.md").unlink()
-    synthesize("mock", tmp_path / "mock", tasks=10, seed=0)
+    synthesize("mock", tmp_path / "mock", tasks=10, seed=0, turns="single", answer="message")
     assert fingerprints(tmp_path / "mock") == fingerprints(mock_dataset)
 
 
@@ -98,8 +100,10 @@ def test_a_killed_run_leaves_nothing_half_true_and_the_next_one_completes_it(
         "mock",
         "--tasks",
         "10",
-        "--interaction",
+        "--turns",
         "single",
+        "--answer",
+        "message",
         "--out",
         str(out),
         "--workers",
@@ -147,15 +151,15 @@ def test_a_run_that_goes_on_draws_the_rounds_that_the_first_one_drew(tmp_path: P
 
 def test_unknown_domains_are_told_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"unknown domain 'mok'; known domains: .*mock"):
-        synthesize("mok", tmp_path / "mok", tasks=1)
+        synthesize("mok", tmp_path / "mok", tasks=1, turns="single", answer="message")
 
 
 def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(UsageError, match="holds other files and no dataset"):
-        synthesize("mock", tmp_path, tasks=1)
+        synthesize("mock", tmp_path, tasks=1, turns="single", answer="message")
     with pytest.raises(UsageError, match="is a file"):
-        synthesize("mock", tmp_path / "precious.txt", tasks=1)
+        synthesize("mock", tmp_path / "precious.txt", tasks=1, turns="single", answer="message")
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
@@ -164,7 +168,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
         StorageError,
         match=r"^cannot make the folder .*not a directory; free space or choose a place that can be written$",
     ):
-        synthesize("mock", tmp_path / "file" / "mock", tasks=1)
+        synthesize("mock", tmp_path / "file" / "mock", tasks=1, turns="single", answer="message")
 
 
 def test_a_disk_that_is_full_is_one_clear_line(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_a_share_that_is_a_whole_number_gives_the_bytes_of_the_command_line(tmp_
     run = order_run(str(tmp_path / "data"), order(evolved=share, tasks=4))
     judge_all(run)
     assemble_domain(run, "mock")
-    synthesize("mock", tmp_path / "mock", tasks=4, evolved=float(share))
+    synthesize("mock", tmp_path / "mock", tasks=4, evolved=float(share), turns="single", answer="message")
     assert contents(run_at(run).dataset("mock")) == contents(tmp_path / "mock")
 
 

@@ -102,7 +102,7 @@ def disputed(server: ChatServer, solver: Solver, tmp_path: Path) -> Path:
     another."""
     desk = Path(shutil.copytree(find_folder("mock"), tmp_path / "desk"))
     dataset = tmp_path / "dataset"
-    synthesize(desk, dataset, tasks=4, seed=1)
+    synthesize(desk, dataset, tasks=4, seed=1, turns="single", answer="message")
     tasks = tasks_of(dataset)
     solver.tasks = known_of(dataset, tasks)
     first, other = [task for task in tasks if task.row_changes][:2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 """The version of ToolScale, stored in every dataset."""
 
 ALL = "all"

@@ -87,7 +87,7 @@ def prepare(work: Path, series: Series, tasks: int | None, played: int) -> None:
     others = max(OTHER_TASKS, played * 5 // 4)  # the held-out intents among them are not played
     for name, seed, count in ((TRAINED, 0, wanted), (OTHER, OTHER_SEED, others)):
         if not (work / name / MANIFEST).exists():
-            synthesize(DOMAIN, work / name, tasks=count, seed=seed, interaction="form")
+            synthesize(DOMAIN, work / name, tasks=count, seed=seed, turns="single")
     prepare_conversations(series, work)
     model = read_config(series.sft, SftConfig).model
     if model.codec == "pointer":

@@ -30,7 +30,7 @@ class Made:
     sha256: str
     """Of the manifest; nothing if there were several."""
     asked: tuple[tuple[Any, ...], ...]
-    """Of each domain: its name, tasks, share of evolved ones, interaction and the version of the grading. Only what is
+    """Of each domain: name, tasks, share of evolved ones, how they are answered, version of the grading. Only what is
     equal here is compared."""
     tasks: int
     candidates: int
@@ -78,7 +78,7 @@ def made_of(content: bytes) -> Made | str:
     except (ValueError, KeyError):
         return "not a manifest: its counts cannot be"
     asked = tuple(
-        (domain[:MOST_NAME], part.tasks, part.evolved, part.interaction, part.versions.get("grading", "")[:MOST_NAME])
+        (domain[:MOST_NAME], part.tasks, part.evolved, part.answer, part.versions.get("grading", "")[:MOST_NAME])
         for domain, part in sorted(manifest.domains.items())
     )
     return Made(sha256(content).hexdigest(), asked, tasks, candidates, rejected, _most_first(failed), size)

@@ -21,6 +21,8 @@ def order(**changes: Any) -> Order:
             "seed": 0,
             "evolved": EVOLVED_SHARE,
             "publish": "never",
+            "turns": "single",
+            "answer": "message",
             "params": {},
         }
         | changes

@@ -56,7 +56,8 @@ def test_a_nightly_run_over_celery_and_s3_gives_the_bytes_of_synthesize(
     admin = two_machines.admin
     admin.wait_for_dag("synthesize_dataset")
     run_id = admin.trigger(
-        "synthesize_dataset", {"domains": ["mock"], "tasks": 10, "interaction": "single", "publish": "never"}
+        "synthesize_dataset",
+        {"domains": ["mock"], "tasks": 10, "turns": "single", "answer": "message", "publish": "never"},
     )
     admin.wait("synthesize_dataset", run_id)
     dataset = admin.xcom("synthesize_dataset", run_id, "collect")["dataset"]

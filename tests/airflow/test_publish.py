@@ -23,7 +23,9 @@ def synthesize(admin: AirflowClient) -> str:
     before = runs(admin)
     admin.wait(
         SYNTHESIZE,
-        admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "interaction": "single", "publish": "ask"}),
+        admin.trigger(
+            SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "turns": "single", "answer": "message", "publish": "ask"}
+        ),
     )
     return next_run(admin, before)
 

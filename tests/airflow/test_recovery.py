@@ -15,13 +15,13 @@ from toolscale.pipeline import synthesize
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.slow("tests/test_runs.py")]
 
-CONF = {"domains": ["mock"], "tasks": 30, "interaction": "single", "publish": "never"}
+CONF = {"domains": ["mock"], "tasks": 30, "turns": "single", "answer": "message", "publish": "never"}
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("expected") / "mock"
-    synthesize("mock", out, tasks=CONF["tasks"], seed=0)
+    synthesize("mock", out, tasks=CONF["tasks"], seed=0, turns="single", answer="message")
     return contents(out)
 
 

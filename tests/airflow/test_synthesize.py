@@ -37,7 +37,7 @@ def ready_home(airflow_home: AirflowHome) -> AirflowHome:
 
 @pytest.mark.slow("tests/airflow/test_synthesize.py")
 def test_airflow_dags_test_makes_the_dataset_of_make_dataset(ready_home: AirflowHome, mock_dataset: Path) -> None:
-    conf = json.dumps({"domains": ["mock"], "tasks": 10, "interaction": "single", "publish": "never"})
+    conf = json.dumps({"domains": ["mock"], "tasks": 10, "turns": "single", "answer": "message", "publish": "never"})
     done = subprocess.run(
         ["airflow", "dags", "test", DAG, "--conf", conf], env=ready_home.environ, capture_output=True, text=True
     )
@@ -83,7 +83,9 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
 ) -> None:
     admin = live_airflow.admin
     admin.wait_for_dag(DAG)
-    run_id = admin.trigger(DAG, {"domains": ["mock"], "tasks": 10, "interaction": "single", "publish": "never"})
+    run_id = admin.trigger(
+        DAG, {"domains": ["mock"], "tasks": 10, "turns": "single", "answer": "message", "publish": "never"}
+    )
     admin.wait(DAG, run_id)
 
     states = {(task["task_id"], task["rendered_map_index"]): task["state"] for task in admin.tasks(DAG, run_id)}

@@ -25,7 +25,7 @@ def kiosk_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
         .replace("Branch library", "Kiosk")
     )
     out = tmp_path_factory.mktemp("datasets") / "kiosk"
-    synthesize(domain, out, tasks=8, seed=0)
+    synthesize(domain, out, tasks=8, seed=0, turns="single", answer="message")
     return out
 
 

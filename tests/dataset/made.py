@@ -44,7 +44,8 @@ def task(made: Candidate, **changes: Any) -> Task:
         evolutions=(),
         outcome="fulfil",
         request=made.request,
-        interaction="single",
+        turns="single",
+        answer="message",
         scenario=Scenario(known={"amount_cents": 1250}, unknown={"bill": "bl_1"}),
         golden_calls=(
             GoldenCall(

@@ -47,7 +47,7 @@ def test_a_task_comes_back_from_its_row_as_it_went() -> None:
 def test_a_reject_says_what_failed_and_how_to_see_it_again() -> None:
     row = reject_row(judged(5, failed="grounded"), "e" * 64)
     assert row["failed"] == [{"gate": "grounded", "finding": "grounded of 5"}]
-    assert row["reproduce"] == "toolscale judge mock 5 --seed 0 --interaction single"
+    assert row["reproduce"] == "toolscale judge mock 5 --seed 0 --turns single --answer form"
     assert json.loads(row["expected_row_changes"])[0]["after"] == {"status": "paid"}
     assert (row["actual_row_changes"], row["survivor"]) == (None, None)
 

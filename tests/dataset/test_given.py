@@ -63,7 +63,9 @@ def attempt(task: Task, answer: str | None, calls: tuple[ToolCall, ...] | None =
 
 def made_with(given: Given, folder: Path, environment: Path | str = "mock") -> Path:
     write_given(folder / "lines", given)
-    synthesize(environment, folder / "mock", tasks=TASKS, seed=SEED, given=folder / "lines")
+    synthesize(
+        environment, folder / "mock", tasks=TASKS, seed=SEED, given=folder / "lines", turns="single", answer="message"
+    )
     return folder / "mock"
 
 

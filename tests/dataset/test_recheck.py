@@ -320,7 +320,7 @@ def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tm
     judge that was kept is not."""
     judge_range(build_environment("mock", tmp_path / "usual", tmp_path / "cache"), 0, 0, 2, tmp_path / "judged")
     folder = tmp_path / "mock"
-    manifest = synthesize("mock", folder, tasks=6, scale=3)
+    manifest = synthesize("mock", folder, tasks=6, scale=3, turns="single", answer="message")
     world = folder / "environments" / "mock"
     usual = populate(load_environment("mock"))
     rows = read_rows(load_environment(world), world)
@@ -335,4 +335,4 @@ def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tm
 
 def test_a_scale_that_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--scale is 21; choose one from 1 to 20"):
-        synthesize("mock", tmp_path / "mock", tasks=6, scale=21)
+        synthesize("mock", tmp_path / "mock", tasks=6, scale=21, turns="single", answer="message")

@@ -39,7 +39,7 @@ def first(mock_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def other_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("datasets") / "mock"
-    synthesize("mock", out, tasks=6, seed=1)
+    synthesize("mock", out, tasks=6, seed=1, turns="single", answer="message")
     return out
 
 
@@ -187,7 +187,7 @@ def test_a_changed_policy_and_tool_are_told(mock_dataset: Path, tmp_path: Path) 
     (domain / "toolset.yaml").write_text(
         (domain / "toolset.yaml").read_text().replace("description: Find", "description: Look for", 1)
     )
-    synthesize(domain, tmp_path / "new", tasks=10, seed=0)
+    synthesize(domain, tmp_path / "new", tasks=10, seed=0, turns="single", answer="message")
     manifest = release(tmp_path / "new", mock_dataset, tmp_path / "next")
     assert manifest.release is not None
     change = manifest.release.domains["mock"]

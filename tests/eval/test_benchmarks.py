@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.pipeline import synthesize
-from toolscale.records import Endpoint, Preference
+from toolscale.records import Answer, Endpoint, Preference
 from toolscale.reward.kinds import TOOL_WEIGHT
 from toolscale.rollout.prompt import first_messages, offered_tools
 
@@ -283,12 +283,12 @@ def test_policies_that_are_none_are_one_line(tmp_path: Path) -> None:
     assert endpoint(ChatModel(place), Purse()).name == "m"
 
 
-@pytest.mark.parametrize("interaction", ["single", "form"])
+@pytest.mark.parametrize("answer", ["message", "form"])
 def test_a_model_of_sft_reads_in_a_rollout_what_it_learned_from(
-    mock_dataset: Path, tmp_path: Path, interaction: Literal["single", "form"]
+    mock_dataset: Path, tmp_path: Path, answer: Answer
 ) -> None:
-    folder = mock_dataset if interaction == "single" else tmp_path / "mock"
-    synthesize("mock", folder, tasks=10, interaction=interaction)
+    folder = mock_dataset if answer == "message" else tmp_path / "mock"
+    synthesize("mock", folder, tasks=10, turns="single", answer=answer)
     rows = read_dataset(folder).domains["mock"].splits
     for kind, split in (("familiar", "train"), ("heldout", "test")):
         opened = open_benchmark(kind, Settings(data=(str(folder),), config="training/configs/smollm2_grpo.yaml"), None)

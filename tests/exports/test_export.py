@@ -24,7 +24,7 @@ def test_an_export_holds_its_rows_the_dataset_and_a_word_on_what_it_is(
     out = tmp_path / "out"
     assert main(["export", str(mock_dataset), "--to", "trl-grpo", "--out", str(out)]) == 0
     tasks = list(map(Playable(mock_dataset).task, Playable(mock_dataset).ids))
-    talks = sum(task.interaction == "dialogue" for task in tasks)
+    talks = sum(task.turns == "dialogue" for task in tasks)
     left = f"; {talks} dialogues are left out, nobody answers there" if talks else ""
     assert capsys.readouterr().out == f"{out}: {len(tasks) - talks} tasks for trl-grpo{left}; read its README.md\n"
     assert sorted(path.name for path in out.iterdir()) == [
@@ -90,7 +90,7 @@ def test_a_dataset_that_changed_is_not_exported(
 def test_dialogues_alone_are_not_exported_to_a_host_where_nobody_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=3, interaction="dialogue")
+    synthesize("mock", tmp_path / "mock", tasks=3, turns="dialogue", answer="message")
     command = ["export", str(tmp_path / "mock"), "--out", str(tmp_path / "out"), "--to"]
     assert main([*command, "trl-grpo"]) == 2
     assert "has dialogues alone, and trl-grpo has nobody who answers" in capsys.readouterr().err

@@ -34,8 +34,8 @@ def read(path: Path) -> Any:
 def in_dialogue(golden: Golden) -> Golden:
     """The task, if its person told the amount only when asked."""
     reply = Reply(about="amount", sort="value", kind="money", words=("amount", "sum"), says="It is $5.", held=True)
-    candidate = golden.task.candidate.model_copy(update={"interaction": "dialogue", "replies": (reply,)})
-    return replace(golden, task=golden.task.model_copy(update={"candidate": candidate, "interaction": "dialogue"}))
+    candidate = golden.task.candidate.model_copy(update={"turns": "dialogue", "answer": "message", "replies": (reply,)})
+    return replace(golden, task=golden.task.model_copy(update={"candidate": candidate, "turns": "dialogue"}))
 
 
 def test_a_domain_holds_its_policy_its_tools_and_its_tasks(exported: Path, golden: list[Golden]) -> None:

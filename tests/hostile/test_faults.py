@@ -169,5 +169,5 @@ def test_a_run_goes_on_from_a_damaged_unit(tmp_path: Path, mock_dataset: Path) -
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     units[0].write_bytes(b"\0" * 512)
-    synthesize("mock", tmp_path / "mock", tasks=10, seed=0)
+    synthesize("mock", tmp_path / "mock", tasks=10, seed=0, turns="single", answer="message")
     assert (tmp_path / "mock" / "manifest.json").read_bytes() == (mock_dataset / "manifest.json").read_bytes()

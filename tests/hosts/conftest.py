@@ -24,7 +24,7 @@ def as_json(script: Script) -> dict[str, Any]:
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
     """A dataset whose requests say all, and what is played on each of its tasks: kind -> scripts."""
     folder = tmp_path_factory.mktemp("hosts") / "mock"
-    synthesize("mock", folder, tasks=TASKS, seed=0, interaction="single")
+    synthesize("mock", folder, tasks=TASKS, seed=0, turns="single", answer="message")
     playable, scripts = Playable(folder), []
     for id_ in playable.ids:
         task = playable.task(id_)

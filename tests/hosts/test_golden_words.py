@@ -7,26 +7,28 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from toolscale.exports.writing import export
 from toolscale.pipeline import synthesize
+from toolscale.records import Answer, Turns
 
 HERE = Path(__file__).parent
 ENVIRONMENTS = HERE.parents[1] / ".venv-hosts"
 TASKS = 4
 
 
-@pytest.mark.parametrize(("host", "interaction"), [("inspect", "dialogue"), ("inspect", "form"), ("verifiers", "form")])
-def test_what_is_said_goes_through_word_by_word(
-    host: str, interaction: Literal["dialogue", "form"], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("host", "turns", "answer"),
+    [("inspect", "dialogue", "message"), ("inspect", "dialogue", "form"), ("inspect", "single", "form"),
+     ("verifiers", "single", "form")],
+)  # fmt: skip
+def test_what_is_said_goes_through_word_by_word(host: str, turns: Turns, answer: Answer, tmp_path: Path) -> None:
     python = ENVIRONMENTS / host / "bin" / "python"
     if not python.exists():
         pytest.skip(f"the environment of {host} is not there; make hosts HOSTS={host} makes it")
-    synthesize("mock", tmp_path / "mock", tasks=TASKS, seed=0, interaction=interaction)
+    synthesize("mock", tmp_path / "mock", tasks=TASKS, seed=0, turns=turns, answer=answer)
     export(tmp_path / "mock", json.loads((HERE / host / "host.json").read_text())["format"], tmp_path / "export")
     done = subprocess.run(
         [python, HERE / host / "converse.py", tmp_path / "export"],
@@ -38,4 +40,4 @@ def test_what_is_said_goes_through_word_by_word(
     )
     assert done.returncode == 0
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert lines == [{"interaction": interaction, "score": 1.0, "same": True}] * TASKS
+    assert lines == [{"turns": turns, "answer": answer, "score": 1.0, "same": True}] * TASKS

@@ -44,7 +44,7 @@ def write_run(data: Path, folder: str, day: int, dataset: Path | None, *, domain
 def other_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another dataset of the mock domain."""
     out = tmp_path_factory.mktemp("other") / "mock"
-    synthesize("mock", out, tasks=4, seed=1)
+    synthesize("mock", out, tasks=4, seed=1, turns="single", answer="message")
     return out
 
 

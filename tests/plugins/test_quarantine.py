@@ -30,7 +30,7 @@ def disputed(tmp_path_factory: pytest.TempPathFactory, mock_dataset: Path) -> Ro
     key, answer = key_of(first.candidate, first.environment_hash), known_of(mock_dataset, [first])[first.request][1]
     attempts = tuple(Attempt(candidate=key, sample=sample, model="m", calls=calls, answer=answer) for sample in (0, 1))
     write_given(folder / "given", Given(attempts={key: attempts}))
-    synthesize("mock", folder / "mock", tasks=10, seed=0, given=folder / "given")
+    synthesize("mock", folder / "mock", tasks=10, seed=0, given=folder / "given", turns="single", answer="message")
     return next(row for row in read_dataset(folder / "mock").rows.rejects if row["request"] == first.request)
 
 

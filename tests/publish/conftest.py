@@ -35,7 +35,7 @@ def later_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from toolscale.pipeline import synthesize
 
     out = tmp_path_factory.mktemp("later") / "mock"
-    synthesize("mock", out, tasks=14, seed=0, workers=1)
+    synthesize("mock", out, tasks=14, seed=0, workers=1, turns="single", answer="message")
     return out
 
 

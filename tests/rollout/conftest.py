@@ -9,7 +9,7 @@ import pytest
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.world import World
-from toolscale.records import Interaction, Task
+from toolscale.records import Answer, Task, Turns
 from toolscale.rollout.domain import Domain
 from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
@@ -27,22 +27,28 @@ def domain() -> Iterator[Domain]:
 @pytest.fixture(scope="session")
 def mock_tasks() -> list[Task]:
     """Eight accepted tasks of the mock domain, the first ones of seed 0."""
-    return first_tasks("single")
+    return first_tasks("single", "message")
 
 
 @pytest.fixture(scope="session")
 def form_tasks() -> list[Task]:
     """The same, answered by a form."""
-    return first_tasks("form")
+    return first_tasks("single", "form")
 
 
 @pytest.fixture(scope="session")
 def dialogue_tasks() -> list[Task]:
     """Sixteen accepted dialogues of finance, the first ones of seed 0."""
-    return first_tasks("dialogue", "finance", 16)
+    return first_tasks("dialogue", "message", "finance", 16)
 
 
-def first_tasks(interaction: Interaction, domain: str = "mock", count: int = 8) -> list[Task]:
+@pytest.fixture(scope="session")
+def form_dialogues() -> list[Task]:
+    """Eight accepted dialogues of finance that a form answers."""
+    return first_tasks("dialogue", "form", "finance", 8)
+
+
+def first_tasks(turns: Turns, answer: Answer, domain: str = "mock", count: int = 8) -> list[Task]:
     environment = load_environment(domain)
     rows = populate(environment)
     judge, source = (
@@ -52,7 +58,7 @@ def first_tasks(interaction: Interaction, domain: str = "mock", count: int = 8) 
     found = list[Task]()
     number = 0
     while len(found) < count:
-        candidate = source.draw(0, number, interaction)
+        candidate = source.draw(0, number, turns, answer)
         judged = judge.judge(candidate) if candidate is not None else None
         if judged is not None and judged.verdict.accepted and judged.task is not None:
             found.append(judged.task)

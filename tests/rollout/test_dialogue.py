@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from stage import call, calling, play, saying, working
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.exports.golden import golden_messages
 from toolscale.language.inquiries import read_inquiry
 from toolscale.records import Task
 from toolscale.rollout.domain import Domain
-from toolscale.rollout.person import LEAVE, UNKNOWN, answer_to, scenario_of, unfaithful
+from toolscale.rollout.person import LEAVE, NOTED, UNKNOWN, answer_to, scenario_of, unfaithful
 from toolscale.rollout.unanswered import MOST_REPLIES
 from toolscale.tasks.dialogue import question_for
 
@@ -49,6 +52,20 @@ def test_whoever_asks_first_and_then_does_the_golden_calls_is_right(
             "role": "user",
             "content": " ".join(reply.says for reply in task.candidate.held),
         }
+
+
+def test_a_form_ends_a_dialogue_and_what_was_said_is_not_graded(finance: Domain, form_dialogues: list[Task]) -> None:
+    for task in form_dialogues:
+        right = finance.key(task).right
+        calls = [calling(call(made.name, made.arguments, number)) for number, made in enumerate(right.calls)]
+        filled = calling(call(FINAL_ANSWER, json.loads(right.answer), 99))
+        asked, told = saying(question_for(task.candidate.held)), saying("Everything is done, and nothing is.")
+        rollout = play(working(task), asked, *calls, told, filled, domain=finance)
+        assert (rollout.right, rollout.finding, rollout.stop, rollout.malformed) == (True, "right", "answered", 0)
+        assert rollout.messages[-3] == {"role": "user", "content": NOTED}
+        assert FINAL_ANSWER in rollout.messages[0]["content"]
+    endless = play(working(task), *(saying("One moment.") for _ in range(40)), domain=finance)
+    assert (endless.right, endless.stop) == (False, "left")
 
 
 def test_the_golden_conversation_asks_before_it_calls(bill: Task) -> None:

@@ -342,7 +342,7 @@ def test_a_form_is_filled_by_a_call_or_by_a_message_that_is_nothing_else(
             "answered",
             right.answer,
             right.calls,
-            1,
+            0,
         )
         assert json.loads(by_call.messages[-1]["content"]) == {"taken": True}
         problem = {"error": f"This task is answered by a call of {FINAL_ANSWER}, not by a message."}
@@ -350,6 +350,7 @@ def test_a_form_is_filled_by_a_call_or_by_a_message_that_is_nothing_else(
             problem
         ]
         assert play(working(task), *made, saying(right.answer), domain=domain).right
+        assert play(working(task), *[saying("All done!")] * 3, saying(right.answer), domain=domain).malformed == 2
         assert regrade(by_call, working(task), domain) == (True, "right")
 
 

@@ -110,7 +110,7 @@ def test_an_episode_is_graded_once(server: httpx2.Client, golden_scripts: Script
 
 
 def test_a_dialogue_is_told_to_be_one_and_the_person_answers(tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=3, interaction="dialogue")
+    synthesize("mock", tmp_path / "mock", tasks=3, turns="dialogue", answer="message")
     with serving(tmp_path / "mock") as client:
         [task_id, *_] = client.get("/tasks").json()
         episode = client.post("/episodes", json={"task": task_id}).json()
@@ -216,7 +216,7 @@ def test_a_task_over_stdio_is_kept_in_a_folder_and_graded_by_play(
 @pytest.mark.slow("tests/serving/test_serving.py")
 def test_a_form_over_stdio_is_graded_when_it_is_filled_in(tmp_path: Path) -> None:
     dataset, folder = tmp_path / "mock", tmp_path / "session"
-    synthesize("mock", dataset, tasks=6, interaction="form")
+    synthesize("mock", dataset, tasks=6, turns="single")
     playable = Playable(dataset)
     task = playable.task(playable.ids[0])
     script = playable.domain(task).key(task).right

@@ -41,7 +41,7 @@ LIMITS = [{"of": "the card 9999", "value": 900}, {"of": "card 1234", "value": 50
 def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of the mock domain whose tasks are answered by a form."""
     out = tmp_path_factory.mktemp("forms") / "mock"
-    synthesize("mock", out, tasks=10, seed=0, interaction="form")
+    synthesize("mock", out, tasks=10, seed=0, turns="single")
     return out
 
 
@@ -74,10 +74,10 @@ def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(
 ) -> None:
     assert said(capsys, "verify", forms)[0] == 0
     reading = read_dataset(forms)
-    assert reading.manifest.domains["mock"].interaction == "form"
+    assert reading.manifest.domains["mock"].answer == "form"
     for row in reading.rows.tasks:
         task, last = task_of(row), json.loads(row["tools"])[-1]["function"]
-        assert (row["interaction"], last["name"], last["parameters"]) == ("form", FINAL_ANSWER, task.form)
+        assert (row["answer"], last["name"], last["parameters"]) == ("form", FINAL_ANSWER, task.form)
         assert {"done", "reasons"} <= last["parameters"]["properties"].keys()
 
 

@@ -13,6 +13,7 @@ import pytest
 from toolscale.errors import UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import Script, Task
+from toolscale.rollout.person import NOTED
 from toolscale.session.sessions import Sessions
 
 
@@ -127,7 +128,7 @@ def test_what_nobody_uses_is_closed_and_makes_room(mock_dataset: Path) -> None:
 
 
 def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=6, interaction="dialogue")
+    synthesize("mock", tmp_path / "mock", tasks=6, turns="dialogue", answer="message")
     with Sessions(tmp_path / "mock") as sessions:
         session_id = sessions.open(sessions.tasks[0])
         heard = sessions.say(session_id, "Could you please tell me your date of birth?")
@@ -145,8 +146,20 @@ def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) 
         assert sessions.solution(left).answer == ""
 
 
+def test_a_dialogue_goes_on_until_its_form_is_filled(tmp_path: Path) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=6, turns="dialogue")
+    with Sessions(tmp_path / "mock") as sessions:
+        session_id = sessions.open(sessions.tasks[0])
+        assert "call final_answer: it ends the conversation" in sessions.view(session_id).policy
+        assert sessions.say(session_id, "Let me have a look.") == NOTED
+        assert sessions.call(session_id, "final_answer", {"done": "none"}).value == {"taken": True}
+        assert sessions.say(session_id, "Goodbye.") is None
+        assert sessions.finish(session_id).score == 0
+        assert sessions.solution(session_id).answer == '{"done":"none"}'
+
+
 def test_a_form_is_filled_by_a_call_which_does_not_tell_the_grade(tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=6, interaction="form")
+    synthesize("mock", tmp_path / "mock", tasks=6, turns="single")
     with Sessions(tmp_path / "mock") as sessions:
         session_id = sessions.open(sessions.tasks[0])
         assert "final_answer" in [tool["function"]["name"] for tool in sessions.view(session_id).tools]

@@ -18,8 +18,8 @@ def source() -> CandidateSource:
     return CandidateSource(environment, World(environment, populate(environment)))
 
 
-def drawn(source: CandidateSource, interactions: str, numbers: range) -> list[Candidate]:
-    found = (source.draw(0, number, interactions) for number in numbers)  # type: ignore[arg-type]
+def drawn(source: CandidateSource, turns: str, numbers: range) -> list[Candidate]:
+    found = (source.draw(0, number, turns) for number in numbers)  # type: ignore[arg-type]
     return [candidate for candidate in found if candidate is not None]
 
 
@@ -38,10 +38,10 @@ def test_a_dialogue_is_the_same_case_with_less_said_at_first(source: CandidateSo
 
 def test_about_fifteen_in_a_hundred_of_a_mixed_dataset_are_dialogues(source: CandidateSource) -> None:
     found = drawn(source, "mixed", range(1_200))
-    dialogues = [candidate for candidate in found if candidate.interaction == "dialogue"]
+    dialogues = [candidate for candidate in found if candidate.turns == "dialogue"]
     assert 0.12 <= len(dialogues) / len(found) <= 0.18
-    assert {candidate.interaction for candidate in found} == {"single", "dialogue"}
-    singles = [candidate for candidate in found if candidate.interaction == "single"]
+    assert {candidate.turns for candidate in found} == {"single", "dialogue"}
+    singles = [candidate for candidate in found if candidate.turns == "single"]
     assert singles[:50] == [source.draw(0, candidate.number) for candidate in singles[:50]]
 
 

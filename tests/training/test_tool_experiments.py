@@ -120,7 +120,7 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
 
 
 def test_one_kind_of_task_can_be_read_alone_or_in_other_orders_too(tmp_path: Path) -> None:
-    synthesize(DOMAIN, tmp_path, tasks=16, seed=0, interaction="form")
+    synthesize(DOMAIN, tmp_path, tasks=16, seed=0, turns="single")
     golden, tasks = list(golden_conversations(tmp_path)), tasks_of(tmp_path, "train")
     evolved = [is_evolved(task.candidate.evolutions) for task in tasks]
     read = {name: list(varied_conversations(tmp_path, name, 5)) for name in VARIED}

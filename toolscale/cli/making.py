@@ -7,27 +7,48 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar, progress_bars, say
+from toolscale.cli.output import Verb, as_json, echo_json, progress_bar, progress_bars, say
 from toolscale.config import ADMITTED, ALL, EVOLVED_SHARE, STREAM_CANDIDATES
 from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from toolscale.records import Interactions, Manifest
+    from toolscale.records import Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
 MOST_NAMED = 8
 """Intents without a task on the terminal; the card of the dataset names all."""
 
-INTERACTION = click.option(
-    "--interaction",
-    default="mixed",
-    show_default=True,
-    type=click.Choice(["mixed", "single", "form", "dialogue"]),
-    help="single: all is said at once, and a message answers. form: typed fields answer. dialogue: part of what is "
-    "needed is told only when asked. mixed: 15 in 100 are dialogues, the others single.",
-)
+
+def _gone(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Say what took the place of an option of earlier versions."""
+    if value is not None:
+        raise click.UsageError(
+            "--interaction is gone: say --turns (mixed, single or dialogue) and --answer (form or message)", context
+        )
+
+
+def how_worked_on(verb: Verb) -> Verb:
+    """Give a verb the options that say how its tasks are worked on: `turns` and `answer`."""
+    turns = click.option(
+        "--turns",
+        default="mixed",
+        show_default=True,
+        type=click.Choice(["mixed", "single", "dialogue"]),
+        help="single: all is said at once. dialogue: part of what is needed is told only when asked. "
+        "mixed: 15 in 100 are dialogues, the others single.",
+    )
+    answer = click.option(
+        "--answer",
+        default="form",
+        show_default=True,
+        type=click.Choice(["form", "message"]),
+        help="form: the answer is a call of final_answer, with typed fields. message: words of the agent's own.",
+    )
+    gone = click.option("--interaction", hidden=True, expose_value=False, callback=_gone, help="Gone.")
+    return turns(answer(gone(verb)))
+
 
 SCALE = click.option(
     "--scale",
@@ -179,7 +200,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     type=click.Choice(["sample", "all"]),
     help="Tasks that the second engine replays too.",
 )
-@INTERACTION
+@how_worked_on
 @SCALE
 @as_json
 @click.pass_context
@@ -192,7 +213,8 @@ def synthesize(
     evolved: float,
     workers: int | None,
     audit: Literal["sample", "all"],
-    interaction: Interactions,
+    turns: DrawnTurns,
+    answer: Answer,
     scale: int,
     json_: bool,
 ) -> None:
@@ -206,7 +228,7 @@ def synthesize(
 
     folder = out or Path("var/datasets") / Path(domain).name
     if domain == ALL:
-        context.exit(_synthesize_all(folder, tasks, seed, evolved, workers, audit, interaction, scale, json_))
+        context.exit(_synthesize_all(folder, tasks, seed, evolved, workers, audit, turns, answer, scale, json_))
     tasks = tasks or tasks_of(find_folder(domain))
     with progress_bar() as progress:
         manifest = make_dataset(
@@ -217,7 +239,8 @@ def synthesize(
             evolved=evolved,
             workers=workers,
             audit=audit,
-            interaction=interaction,
+            turns=turns,
+            answer=answer,
             scale=scale,
             progress=progress,
         )
@@ -240,7 +263,8 @@ def _synthesize_all(
     evolved: float,
     processes: int | None,
     audit: Literal["sample", "all"],
-    interaction: Interactions,
+    turns: DrawnTurns,
+    answer: Answer,
     scale: int,
     json_: bool,
 ) -> int:
@@ -248,7 +272,7 @@ def _synthesize_all(
     from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
 
     orders = [
-        Order(folder, out.parent / domain, tasks or tasks_of(folder), seed, evolved, audit, interaction, scale=scale)
+        Order(folder, out.parent / domain, tasks or tasks_of(folder), seed, evolved, audit, turns, answer, scale=scale)
         for domain, folder in every_domain().items()
     ]
     with progress_bars() as report:
@@ -319,7 +343,7 @@ def _tell_missing(intents: Sequence[str], counts: Mapping[str, Any]) -> None:
     help="Count candidates of this stream alone: pay_bill, pay_bill+evolved, pay_bill+turned.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the candidates.")
-@INTERACTION
+@how_worked_on
 @SCALE
 @as_json
 @click.pass_context
@@ -329,7 +353,8 @@ def judge(
     number: int,
     intent: str | None,
     seed: int,
-    interaction: Interactions,
+    turns: DrawnTurns,
+    answer: Answer,
     scale: int,
     json_: bool,
 ) -> None:
@@ -352,7 +377,7 @@ def judge(
         source = CandidateSource(environment, world)
         if intent is not None:
             number = source.number(known_stream(source, intent), number)
-        candidate = source.draw(seed, number, interaction)
+        candidate = source.draw(seed, number, turns, answer)
     if candidate is None:
         raise UsageError(f"the database has no case for candidate {number} of seed {seed}; try another number")
     court = Judge(environment, rows, scale=scale, audit_share=AUDIT_SHARE["all"])

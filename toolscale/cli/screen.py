@@ -99,7 +99,7 @@ def print_reject(row: Row) -> None:
 def print_judged(judged: Judged, environment: Environment, scale: int = 1) -> None:
     """Print a candidate that was just judged, on a database of that scale."""
     if judged.task is not None and judged.verdict.accepted:
-        return print_task(task_row(judged, "", ""), "not in a dataset")
+        return print_task(task_row(judged, "", "[]"), "not in a dataset")
     print_reject(reject_row(judged, environment.hash, scale))
 
 

@@ -42,7 +42,7 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
         "scenario": scenario | {name: canonical_json(scenario[name]) for name in _JSON & scenario.keys()},
         "provenance": provenance | {"versions": canonical_json(provenance["versions"])},
         "prompt": [
-            {"role": "system", "content": with_dialogue(system, task.interaction)},
+            {"role": "system", "content": with_dialogue(system, task.turns, task.answer)},
             {"role": "user", "content": task.request},
         ],
         "tools": tools if task.form is None else canonical_json(with_form(json.loads(tools), task.form)),
@@ -75,7 +75,7 @@ def reject_row(judged: Judged, environment_hash: str, scale: int = 1) -> Row:
         "environment_hash": environment_hash,
         "candidate": canonical_json(candidate.model_dump(mode="json")),
         "reproduce": f"toolscale judge {candidate.domain} {candidate.number} --seed {candidate.seed}"
-        + f" --interaction {candidate.interaction}"
+        + f" --turns {candidate.turns} --answer {candidate.answer}"
         + (f" --scale {scale}" if scale > 1 else ""),
     }
 
@@ -91,7 +91,7 @@ def task_of(row: Row) -> Task:
                 "provenance": provenance | {"versions": load_cell(provenance["versions"])},
                 "golden_calls": golden_calls(row),
                 "communicate": [_fact(fact) for fact in row["communicate"]],
-                "form": load_cell(row["tools"])[-1]["function"]["parameters"] if row["interaction"] == "form" else None,
+                "form": load_cell(row["tools"])[-1]["function"]["parameters"] if row["answer"] == "form" else None,
                 "row_changes": load_cell(row["row_changes"]),
                 "touched": [(item["table"], item["key"]) for item in row["touched"]],
                 "verdict": {gate["gate"]: f"{gate['status']}: {gate['finding']}" for gate in row["verdict"]},

@@ -15,7 +15,7 @@ from toolscale.canonical import CANONICAL_VERSION, content_hash
 from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION, Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
-from toolscale.records import Interactions, Manifest
+from toolscale.records import Answer, DrawnTurns, Manifest
 from toolscale.text_files import printable
 
 MANIFEST = "manifest.json"
@@ -37,8 +37,10 @@ class Recipe:
     """Hash of environment, settings and code."""
     evolved: float = EVOLVED_SHARE
     """The share of tasks that are evolved."""
-    interaction: Interactions = "single"
-    """How the tasks are answered."""
+    turns: DrawnTurns = "mixed"
+    """Which of the tasks are conversations."""
+    answer: Answer = "form"
+    """How they are answered."""
     given: Path | None = None
     """The folder of the lines that models gave; they are part of `inputs`."""
     scale: int = 1
@@ -74,6 +76,11 @@ def parse_manifest(content: bytes, name: str, remedy: str) -> Manifest:
         return Manifest.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
+        if any(fault["loc"][-1:] == ("interaction",) for fault in error.errors()):
+            raise DatasetError(
+                f"{name} is of a dataset that ToolScale 0.1.0 made, with `interaction`; read it with that version, "
+                f"or {remedy}"
+            ) from error
         place = printable(".".join(str(part) for part in first["loc"]))
         raise DatasetError(f"{name} is not a manifest: {place}: {printable(first['msg'].lower())}; {remedy}") from error
 

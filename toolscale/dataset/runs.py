@@ -32,7 +32,7 @@ from typing import Any
 from toolscale.dataset.places import look_anew, open_place, url_of
 from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.errors import DatasetError, StorageError, UsageError
-from toolscale.records import Interactions
+from toolscale.records import Answer, DrawnTurns
 
 RUN = "run.json"
 FINISHED = "finished.json"
@@ -57,7 +57,8 @@ class Order:
     """`ask`, `auto` or `never`."""
     params: Mapping[str, Any]
     """As they were given."""
-    interaction: Interactions = "single"
+    turns: DrawnTurns = "mixed"
+    answer: Answer = "form"
     night: str | None = None
     """The logical date, ISO 8601, of a run that stands for a night; None for a run by hand."""
     repo: str | None = None

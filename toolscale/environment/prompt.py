@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import Environment
-from toolscale.records import Interaction
+from toolscale.records import Answer, Turns
 
-DIALOGUE = (
+_ASK = (
     "The person reads every message of yours. If you need something that was not said, ask for it in a message; "
-    "the person answers. A message that asks for nothing ends the conversation; "
-    "it tells what the person wanted to know."
+    "the person answers."
 )
-"""What an agent is told besides where part of what is needed is told only when asked."""
+_ENDS: dict[Answer, str] = {
+    "form": f"When everything is done, call {FINAL_ANSWER}: it ends the conversation.",
+    "message": ("A message that asks for nothing ends the conversation; it tells what the person wanted to know."),
+}
 
 
-def system_message(environment: Environment, interaction: Interaction = "single") -> str:
+def system_message(environment: Environment, turns: Turns = "single", answer: Answer = "form") -> str:
     """Return what an agent of this environment is told first: the policy text, the time, and in a dialogue how it
     ends."""
     now = datetime.fromisoformat(environment.spec.world.now)
     text = f"{environment.spec.policy_text.strip()}\n\nIt is {now:%A}, {now:%B} {now.day}, {now.year}, {now:%H:%M}."
-    return with_dialogue(text, interaction)
+    return with_dialogue(text, turns, answer)
 
 
-def with_dialogue(system: str, interaction: Interaction) -> str:
+def with_dialogue(system: str, turns: Turns, answer: Answer) -> str:
     """Return what an agent is told first, and in a dialogue how that goes."""
-    return f"{system}\n\n{DIALOGUE}" if interaction == "dialogue" else system
+    return f"{system}\n\n{_ASK} {_ENDS[answer]}" if turns == "dialogue" else system

@@ -24,8 +24,8 @@ def domain_of(golden: Golden) -> str:
     """Return the domain of tau2 that a task belongs to. There all tasks of a domain share policy and tools: so
     dialogues, whose policy says that one may ask, are a domain of their own, and so is each form."""
     task = golden.task
-    extra = {"single": "", "dialogue": "_dialogue", "form": f"_{task.id}"}
-    return f"toolscale_{task.domain}{extra[task.interaction]}"
+    talks = "_dialogue" if task.turns == "dialogue" else ""
+    return f"toolscale_{task.domain}{talks}{f'_{task.id}' if task.answer == 'form' else ''}"
 
 
 def tau2_task(golden: Golden) -> dict[str, Any]:

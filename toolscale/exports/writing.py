@@ -51,7 +51,7 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
         raise UsageError(f"{out} is there and holds no export; choose a new folder for --out")
     manifest = complete_manifest(dataset)
     golden = list(golden_trajectories(dataset, others=_others(wanted, chosen)))
-    kept = [each for each in golden if wanted.talks or each.task.interaction != "dialogue"]
+    kept = [each for each in golden if wanted.talks or each.task.turns != "dialogue"]
     if not kept:
         raise UsageError(f"{dataset} has dialogues alone, and {to} has nobody who answers; make other tasks")
     source = Source(manifest.name, file_hash(dataset / MANIFEST), kept)

@@ -17,10 +17,10 @@ from toolscale.config import EVOLVED_SHARE, Audit
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.making.workers import map_in_workers
 from toolscale.environment.registry import discover
-from toolscale.environment.spec_files import read_folder
+from toolscale.environment.spec_files import read_world
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.pipeline.stages import synthesize
-from toolscale.records import Interactions, Manifest, WorldSpec
+from toolscale.records import Answer, DrawnTurns, Manifest, WorldSpec
 from toolscale.sandbox.interrupts import uninterrupted
 
 Report = Callable[[str, str, int, int], None]
@@ -42,7 +42,8 @@ class Order:
     seed: int = 0
     evolved: float = EVOLVED_SHARE
     audit: Audit = "sample"
-    interaction: Interactions = "single"
+    turns: DrawnTurns = "mixed"
+    answer: Answer = "form"
     workers: int = 1
     scale: int = 1
 
@@ -59,7 +60,7 @@ def every_domain(root: Path | None = None) -> dict[str, Path]:
     """Return domain -> folder of those in `environments/` that are no examples. UsageError if there is none."""
     found = {}
     for domain, folder in discover(root).items():
-        world = read_folder(folder).part(WorldSpec)
+        world = read_world(folder)
         if world is None or not world.example:  # a folder that cannot be read is named as broken when it is made
             found[domain] = folder
     if not found:
@@ -69,7 +70,7 @@ def every_domain(root: Path | None = None) -> dict[str, Path]:
 
 def tasks_of(folder: Path) -> int:
     """Return how many tasks a dataset of the domain has unless told otherwise."""
-    world = read_folder(folder).part(WorldSpec)
+    world = read_world(folder)
     return world.tasks if world else WorldSpec.model_fields["tasks"].default
 
 
@@ -97,7 +98,8 @@ def _make(told: Any, order: Order) -> tuple[str, str | None]:
             seed=order.seed,
             evolved=order.evolved,
             audit=order.audit,
-            interaction=order.interaction,
+            turns=order.turns,
+            answer=order.answer,
             workers=order.workers,
             scale=order.scale,
             progress=lambda act, done, total: told.put((domain, act, done, total)),

@@ -85,7 +85,8 @@ def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
         evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"],
         publish=publish,
         params=dict(params),
-        interaction=params.get("interaction", "single"),  # a run that began before there was a choice has none
+        turns=params.get("turns", "mixed"),
+        answer=params.get("answer", "form"),
         night=night and _utc(night),
         repo=params.get("repo"),
     )
@@ -107,7 +108,8 @@ def order_run(root: str, order: Order) -> str:
             tasks=order.tasks,
             seed=order.seed,
             evolved=order.evolved,
-            interaction=order.interaction,
+            turns=order.turns,
+            answer=order.answer,
         )
     return open_run(root, order).url
 
@@ -124,7 +126,12 @@ def build_domain(run_url: str, domain: str) -> str:
     order = run.order()
     environment = load_environment(find_folder(domain))
     inputs = recipe_of(
-        environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction
+        environment,
+        tasks=order.tasks,
+        seed=order.seed,
+        evolved=order.evolved,
+        turns=order.turns,
+        answer=order.answer,
     ).inputs
     if not recipe.exists() or json.loads(read_file(recipe))["inputs"] != inputs:
         _start_over(run, domain)
@@ -304,7 +311,12 @@ def _recipe(run: Run, world: Path) -> Recipe:
     which the run began."""
     order, environment = run.order(), load_environment(world)
     recipe = recipe_of(
-        environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction
+        environment,
+        tasks=order.tasks,
+        seed=order.seed,
+        evolved=order.evolved,
+        turns=order.turns,
+        answer=order.answer,
     )
     begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
     if recipe.inputs != begun:

@@ -36,7 +36,7 @@ from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.package_code import code_hashes
-from toolscale.records import Admission, Interactions, Manifest
+from toolscale.records import Admission, Answer, DrawnTurns, Manifest
 from toolscale.records.dataset import MOST_SCALE
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import streams_of
@@ -56,7 +56,8 @@ def synthesize(
     workers: int | None = None,
     audit: Audit = "sample",
     evolved: float = EVOLVED_SHARE,
-    interaction: Interactions = "single",
+    turns: DrawnTurns = "mixed",
+    answer: Answer = "form",
     given: Path | None = None,
     scale: int = 1,
     cache: Path | None = None,
@@ -70,7 +71,7 @@ def synthesize(
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(
-        environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction, given=given,
+        environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, turns=turns, answer=answer, given=given,
         scale=scale,
     )  # fmt: skip
     complete = _is_complete(out, recipe)
@@ -155,10 +156,11 @@ def judge_range(
     out: Path,
     *,
     audit: Audit = "sample",
-    interaction: Interactions = "single",
+    turns: DrawnTurns = "mixed",
+    answer: Answer = "form",
 ) -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(Unit(_place(world, audit, interaction, None, 1), seed, tuple(range(start, stop)), out))
+    return judge_unit(Unit(_place(world, audit, turns, answer, None, 1), seed, tuple(range(start, stop)), out))
 
 
 def judge_enough(
@@ -183,12 +185,12 @@ def judge_enough(
 
 def place_of(world: Path, recipe: Recipe) -> Place:
     """Return where the candidates of a recipe are judged."""
-    return _place(world, recipe.audit, recipe.interaction, recipe.given, recipe.scale)
+    return _place(world, recipe.audit, recipe.turns, recipe.answer, recipe.given, recipe.scale)
 
 
-def _place(world: Path, audit: Audit, interaction: Interactions, given: Path | None, scale: int) -> Place:
+def _place(world: Path, audit: Audit, turns: DrawnTurns, answer: Answer, given: Path | None, scale: int) -> Place:
     state = f"{file_hash(world / ADMISSION)}{read_given(given, world).hash}"
-    return Place(world, state, audit, interaction, given, scale)
+    return Place(world, state, audit, turns, answer, given, scale)
 
 
 def recipe_of(
@@ -198,7 +200,8 @@ def recipe_of(
     seed: int,
     audit: Audit = "sample",
     evolved: float = EVOLVED_SHARE,
-    interaction: Interactions = "single",
+    turns: DrawnTurns = "mixed",
+    answer: Answer = "form",
     given: Path | None = None,
     scale: int = 1,
 ) -> Recipe:
@@ -212,7 +215,7 @@ def recipe_of(
     if not 1 <= scale <= MOST_SCALE:
         raise UsageError(f"--scale is {scale}; choose one from 1 to {MOST_SCALE}")
     share = float(evolved)  # 1 and 1.0 are the same share
-    asked = [tasks, seed, audit, str(share), interaction, scale]
+    asked = [tasks, seed, audit, str(share), turns, answer, scale]
     return Recipe(
         environment.domain,
         tasks,
@@ -220,7 +223,8 @@ def recipe_of(
         audit,
         _inputs(environment, asked, read_given(given, environment.folder).hash),
         share,
-        interaction,
+        turns,
+        answer,
         given,
         scale,
     )

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from toolscale.canonical import content_hash
 from toolscale.records.base import Record
 from toolscale.records.release import Release
-from toolscale.records.task import Interactions
+from toolscale.records.task import Answer, DrawnTurns
 
 MOST_SCALE = 20
 """A database may have at most so many times as many rows as population.yaml says."""
@@ -60,7 +60,9 @@ class Part(Record):
     """The share of tasks that should be evolved."""
     audit: Literal["sample", "all"]
     """Which candidates the second engine replayed."""
-    interaction: Interactions = "single"
+    turns: DrawnTurns
+    """Which of its tasks are conversations."""
+    answer: Answer
     """How its tasks are answered."""
     scale: Annotated[int, Field(ge=1, le=MOST_SCALE)] = 1
     """How many times as many rows its database has as population.yaml says."""

@@ -118,13 +118,16 @@ class Provenance(Record):
     cost_usd: float = 0.0
 
 
-Interaction = Literal["single", "form", "dialogue"]
-"""How a task is worked on. `single`: all is said in the request, and one final message answers it. `form`: the answer
-is a call of `final_answer`, whose typed fields take what was asked for. `dialogue`: part of what is needed is told only
-when the agent asks for it."""
+Turns = Literal["single", "dialogue"]
+"""Whether a task is a conversation. `single`: all is said in the request. `dialogue`: part of what is needed is told
+only when the agent asks for it."""
 
-Interactions = Literal["mixed", "single", "form", "dialogue"]
-"""The tasks of a dataset: all of one interaction, or `mixed`: DIALOGUE_SHARE of them dialogues, the others single."""
+Answer = Literal["form", "message"]
+"""How a task is answered. `form`: by a call of `final_answer`, whose typed fields take what was asked for. `message`:
+by a message in words of the agent's own."""
+
+DrawnTurns = Literal["mixed", "single", "dialogue"]
+"""The tasks of a dataset: all alike, or `mixed`: DIALOGUE_SHARE of them dialogues, the others single."""
 
 QUIET = "quiet"
 """The line of a chain that leaves out the question of an intent. It makes nothing harder: a chain of this line alone
@@ -181,7 +184,8 @@ class Candidate(Record):
     evolutions: tuple[str, ...] = ()
     persona: str | None = None
     """Who speaks: a name of the domain's personas."""
-    interaction: Interaction = "single"
+    turns: Turns = "single"
+    answer: Answer = "form"
     words: Words | None = None
     """Whose words the request is in; None: those of the template."""
     added: tuple[tuple[ToolCall, ...], ...] = ()
@@ -244,7 +248,8 @@ class Task(Record):
     evolutions: tuple[str, ...]
     outcome: Literal["fulfil", "refuse", "transfer"]
     request: str
-    interaction: Interaction
+    turns: Turns
+    answer: Answer
     scenario: Scenario
     golden_calls: tuple[GoldenCall, ...]
     communicate: tuple[Fact, ...]

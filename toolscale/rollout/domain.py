@@ -149,7 +149,7 @@ class Domain:
 
     def system_of(self, task: Task) -> str:
         """Return what an agent is told first on a task."""
-        return with_dialogue(self.system, task.interaction)
+        return with_dialogue(self.system, task.turns, task.answer)
 
     def input_tokens(self, task: Task) -> int:
         """Return about how many tokens an expert reads at least for one answer: `shown`, and the tools."""

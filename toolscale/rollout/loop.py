@@ -26,6 +26,7 @@ from toolscale.verify.filled import read_form
 MOST_TURNS = 50
 """A rollout has so many turns at most, whatever its limits say."""
 
+_USE_FORM = f"This task is answered by a call of {FINAL_ANSWER}, not by a message."
 _EMPTY = "Your message is empty. Call a tool, or write the final answer."
 
 
@@ -57,13 +58,14 @@ class _Run:
         self.tokens = 0
         self.spent = 0.0
         self.malformed = 0
+        self._is_reminded = False
         self.answer: str | None = None
         self.failure: str | None = None
         self.draw = f"{setting.task.seed}:{sample}:{setting.task.id}"
         self._borrowed = borrowed
         self._episode: Episode | None = None
         environment_task = setting.task.task
-        is_dialogue = environment_task is not None and environment_task.interaction == "dialogue"
+        is_dialogue = environment_task is not None and environment_task.turns == "dialogue"
         self._talk = Talk(environment_task.candidate, setting.person) if environment_task and is_dialogue else None
 
     async def play(self, seconds: float | None) -> Rollout:
@@ -130,16 +132,26 @@ class _Run:
                 if stop is not None:
                     return stop
             elif isinstance(content, str) and content.strip():
-                if (fault := self._fault_of(content)) is not None:
-                    self._not_understood(fault)
-                elif (stop := await self._say(content)) is not None:
+                if (stop := await self._say(content)) is not None:
                     return stop
             else:
                 self._not_understood(_EMPTY)
             self.turn += 1
 
     async def _say(self, content: str) -> Stop | None:
-        """Say something to whoever asked. Return why the rollout ends, None if the person answers."""
+        """Say something to whoever asked. Return why the rollout ends, None if it goes on.
+
+        Where a form takes the answer, a message that is nothing but the filled form is one; any other is said to the
+        person of a dialogue, and elsewhere answered by how to answer: it is malformed from the second time on.
+        """
+        if self._form is not None and not isinstance(read_form(self._form, content), str):
+            self.answer = content
+            return "answered"
+        if self._form is not None and self._talk is None:
+            self.malformed += self._is_reminded
+            self._is_reminded = True
+            self._tell({"role": "user", "content": canonical_json({"error": _USE_FORM})})
+            return None
         if self._talk is None:
             self.answer = content
             return "answered"
@@ -244,13 +256,6 @@ class _Run:
     def _form(self) -> dict[str, Any] | None:
         return self.task.task.form if self.task.task is not None else None
 
-    def _fault_of(self, message: str) -> str | None:
-        """Why a message is no final answer: the task wants a form, and this is none. A message that holds nothing but
-        the filled form is one."""
-        if self._form is None or not isinstance(read_form(self._form, message), str):
-            return None
-        return f"This task is answered by a call of {FINAL_ANSWER}, not by a message."
-
     def _fill(self, call: Call) -> None:
         """Take the filled form as the final answer."""
         self.answer = canonical_json(call.arguments)
@@ -353,12 +358,12 @@ class _Run:
         if calls:
             self.handed.append(message)
             return self._make_for_expert(calls)
-        if (fault := self._fault_of(str(reply.content))) is not None:
-            self.handed.append(message)
-            self._tell({"role": "user", "content": canonical_json({"error": fault})})
-            self.handed.append(self.fresh[-1])
-            return None
-        return await self._say(str(reply.content))
+        fresh, malformed = len(self.fresh), self.malformed
+        stop = await self._say(str(reply.content))
+        if self._form is not None and self._talk is None and stop is None:
+            self.malformed = malformed  # it was the expert's message
+            self.handed += [message, *self.fresh[fresh:]]
+        return stop
 
     def _make_for_expert(self, calls: Sequence[Call]) -> Stop | None:
         """Make the calls of an expert to the domain's tools. If one is wrong, the error goes into the conversation, but

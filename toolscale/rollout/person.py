@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "I'm not sure I can answer that. What exactly do you need to know?"
 """The answer to what the person cannot tell, or does not understand: it is no refusal, so one may ask again."""
+NOTED = "All right."
+"""The answer to a message that asks for nothing, where a call of `final_answer` ends the conversation."""
 LEAVE = "Just what I asked for, please. If that can't be done, leave it as it is."
 """The answer to a proposal: it permits what was asked for, and nothing else."""
 
@@ -45,7 +47,7 @@ class ScriptedPerson:
 
 def answer_to(candidate: Candidate, message: str) -> str | None:
     """Return what the embedded person answers; None if the message asks for nothing, or if all was said at once."""
-    if candidate.interaction != "dialogue":
+    if candidate.turns != "dialogue":
         return None
     inquiry = read_inquiry(message, candidate.replies)
     if not inquiry.asks:

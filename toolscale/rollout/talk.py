@@ -7,7 +7,7 @@ from typing import Any
 
 from toolscale.language.inquiries import besides_questions
 from toolscale.records import Candidate
-from toolscale.rollout.person import Person
+from toolscale.rollout.person import NOTED, Person
 from toolscale.rollout.unanswered import MOST_REPLIES
 
 
@@ -35,9 +35,12 @@ class Talk:
         self._said.clear()
 
     async def say(self, message: str, conversation: Sequence[Mapping[str, Any]]) -> str | None:
-        """Say something to the person; return the answer, None if the message asks for nothing: then it was the last
-        one. `conversation`: the messages before it. VoidConversationError if the person erred."""
+        """Say something to the person; return the answer, None if the message asks for nothing and is the final one: no
+        message is where the answer is a form. `conversation`: the messages before it. VoidConversationError if the
+        person erred."""
         reply = await self._person.reply(self._candidate, conversation, message)
+        if reply is None and self._candidate.answer == "form":
+            reply = NOTED
         self.replies += reply is not None
         self._said.append(message if reply is None else besides_questions(message))
         return reply

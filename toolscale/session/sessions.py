@@ -246,6 +246,8 @@ class Sessions:
 
     def _say(self, session: _Session, message: str) -> str | None:
         if session.answer is not None or session.grade is not None:
+            if session.transcript.task.form is not None:
+                return None
             raise UsageError("the final answer was given; the person is gone")
         if len(message) > LONGEST_MESSAGE:
             raise UsageError(f"a message has {LONGEST_MESSAGE:,} characters at most, this one {len(message):,}")

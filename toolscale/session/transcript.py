@@ -62,11 +62,11 @@ class Transcript:
         """Return what a solver sees now."""
         return View(
             self.task.id,
-            system_message(self._environment, self.task.interaction),
+            system_message(self._environment, self.task.turns, self.task.answer),
             with_form([tool.spec.openai_function() for tool in self._environment.tools.values()], self.task.form),
             self.task.request,
             list(self.made),
-            list(self.talk) if self.task.interaction == "dialogue" else None,
+            list(self.talk) if self.task.turns == "dialogue" else None,
         )
 
     def is_answer(self, call: ToolCall) -> bool:
@@ -100,12 +100,13 @@ class Transcript:
 
     def ask(self, message: str) -> str | Grade | None:
         """Say something to the person of a dialogue and note it. Return the answer; None if the message asks for
-        nothing, which makes it the final one; or the grade of somebody who asked too often."""
-        if self.task.interaction != "dialogue":
+        nothing, which makes it the final one, unless the answer is a form; or the grade of somebody who asked too
+        often."""
+        if self.task.turns != "dialogue":
             raise UsageError("the person has said all in the request; give the final message as the answer")
-        from toolscale.rollout.person import answer_to
+        from toolscale.rollout.person import NOTED, answer_to
 
-        heard = answer_to(self.task.candidate, message)
+        heard = answer_to(self.task.candidate, message) or (NOTED if self.task.answer == "form" else None)
         if heard is None:
             return None
         if len(self.talk) >= MOST_REPLIES:
@@ -119,11 +120,12 @@ class Transcript:
         the rows, questions aside, is a part of it; nobody hears it if the person has left."""
         if self._is_left:
             return Solution(task=self.task.id, calls=self.calls(), answer="")
-        return Solution(task=self.task.id, calls=self.calls(), answer="\n\n".join([*self._told_before(), answer]))
+        whole = "\n\n".join(filter(None, [*self._told_before(), answer]))
+        return Solution(task=self.task.id, calls=self.calls(), answer=whole)
 
     def _told_before(self) -> list[str]:
         """What was said to the person since the last change of the rows, questions aside."""
-        if not self.talk:
+        if not self.talk or self.task.form is not None:
             return []
         from toolscale.language.inquiries import besides_questions
 

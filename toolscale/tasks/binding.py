@@ -18,7 +18,7 @@ from toolscale.canonical import stable_int
 from toolscale.config import DIALOGUE_SHARE
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
-from toolscale.records import QUIET, Candidate, Intent, Interaction, Interactions, Slot
+from toolscale.records import QUIET, Answer, Candidate, DrawnTurns, Intent, Slot
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back
 from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines, is_quiet
@@ -117,9 +117,11 @@ class CandidateSource:
         """Return the number of the turn-th candidate of a stream."""
         return turn * len(self.streams) + [stream.name for stream in self.streams].index(stream)
 
-    def draw(self, seed: int, number: int, interactions: Interactions = "single") -> Candidate | None:
-        """Return the candidate with this number, or None if no case is found for it. `interactions`: how the tasks of
-        its dataset are worked on."""
+    def draw(
+        self, seed: int, number: int, turns: DrawnTurns = "single", answer: Answer = "message"
+    ) -> Candidate | None:
+        """Return the candidate with this number, or None if no case is found for it. `turns`, `answer`: how the tasks
+        of its dataset are worked on."""
         stream = self.streams[number % len(self.streams)]
         evolutions: tuple[str, ...] = ()
         if stream.kind == "plain":
@@ -136,10 +138,15 @@ class CandidateSource:
             )
             if not evolutions:
                 return None
-        return self.draw_evolved(seed, number, evolutions, interactions)
+        return self.draw_evolved(seed, number, evolutions, turns, answer)
 
     def draw_evolved(
-        self, seed: int, number: int, evolutions: tuple[str, ...], interactions: Interactions = "single"
+        self,
+        seed: int,
+        number: int,
+        evolutions: tuple[str, ...],
+        turns: DrawnTurns = "single",
+        answer: Answer = "message",
     ) -> Candidate | None:
         """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or
         no case is found."""
@@ -155,9 +162,8 @@ class CandidateSource:
         # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
         # person.
         phrasing = turn + stable_int("phrasing", seed, self.streams[number % len(self.streams)].name)
-        held = self._held(plan, seed, number, interactions)
+        held = self._held(plan, seed, number, turns)
         words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng, held)
-        interaction: Interaction = "dialogue" if held else "form" if interactions == "form" else "single"
         bindings = {
             role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows)
             for role, rows in case.rows.items()
@@ -173,7 +179,8 @@ class CandidateSource:
             skeleton=words.skeleton,
             evolutions=evolutions,
             persona=words.persona,
-            interaction=interaction,
+            turns="dialogue" if held else "single",
+            answer=answer,
             replies=words.replies,
         )
 
@@ -195,10 +202,10 @@ class CandidateSource:
                 return case
         return None
 
-    def _held(self, plan: Plan, seed: int, number: int, interactions: Interactions) -> Held:
+    def _held(self, plan: Plan, seed: int, number: int, turns: DrawnTurns) -> Held:
         """Draw what the request leaves out: nothing where the candidate is no dialogue, or where nothing can be."""
         rng, share = self._rng("dialogue", seed, number), {"mixed": DIALOGUE_SHARE, "dialogue": 1.0}
-        return held_back(plan, self.environment, rng) if rng.random() < share.get(interactions, 0.0) else NOTHING_HELD
+        return held_back(plan, self.environment, rng) if rng.random() < share.get(turns, 0.0) else NOTHING_HELD
 
     def _rng(self, purpose: str, seed: int, number: int) -> random.Random:
         """A generator that depends on the seed, the stream and the turn, not on how many streams there are."""

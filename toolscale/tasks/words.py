@@ -19,7 +19,7 @@ Skeleton = Callable[[Candidate, str], str]
 def key_of_template(candidate: Candidate, environment_hash: str) -> str:
     """Return the key under which the words of a candidate are kept. They fit however it is answered, and the key is the
     same once it has them."""
-    fields = candidate.model_dump(mode="json", exclude={"words", "added", "interaction", "skeleton"})
+    fields = candidate.model_dump(mode="json", exclude={"words", "added", "turns", "answer", "skeleton"})
     request = candidate.request if candidate.words is None else candidate.words.template
     return content_hash([environment_hash, {**fields, "request": request}])
 

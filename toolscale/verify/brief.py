@@ -66,7 +66,7 @@ class Brief:
         )
 
     def say(self, facts: Sequence[Fact], style: int = 0) -> str:
-        """Return a final answer that states facts, in one of the written forms that the interaction has."""
+        """Return a final answer that states facts, in one of the written forms of the way in which it is answered."""
         if self.form is not None:
             return fill(self.form, facts, style)
         told = [fact for fact in facts if not fact.withheld]

@@ -14,7 +14,7 @@ from toolscale.verify.subject import Subject
 def undisclosed(subject: Subject) -> str | None:
     """Return what is wrong with the replies of a dialogue, or None; None for what is no dialogue."""
     candidate = subject.candidate
-    if candidate.interaction != "dialogue":
+    if candidate.turns != "dialogue":
         return "a request with replies is no dialogue" if candidate.replies else None
     if not candidate.held:
         return "nothing is held back: the request says all"

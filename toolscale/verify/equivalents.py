@@ -44,7 +44,7 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
             writes,
             f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?",
         )
-    if subject.candidate.held:
+    if subject.candidate.held and subject.brief.form is None:
         yield Trajectory("asked", "right", writes, f"{question_for(subject.candidate.held)}\n\n{subject.answer}")
 
 
@@ -86,7 +86,7 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
         subject.candidate.heard,
     ):
         yield Trajectory("idle", "wrong", (), answer)
-    if subject.candidate.held:
+    if subject.candidate.held and subject.brief.form is None:
         yield Trajectory("idle", "wrong", (), question_for(subject.candidate.held))
     yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")
     listed = [

@@ -172,7 +172,7 @@ class Judge:
             tuple(recording.facts),
             [recorded.call for recorded in recording.calls],
             declined=declined_tools(plan, recording),
-            form=form_of(plan) if candidate.interaction == "form" else None,
+            form=form_of(plan) if candidate.answer == "form" else None,
             asked=asked,
         )
         subject = Subject(

@@ -214,6 +214,6 @@ def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tu
     found = 0
     for turn in range(max(STREAM_DRAWS, candidates)):
         number = source.number(stream, turn)
-        if found < candidates and (candidate := source.draw(0, number)) is not None:
+        if found < candidates and (candidate := source.draw(0, number, answer="form")) is not None:
             found += 1
             yield number, candidate

@@ -41,5 +41,10 @@ for log in run_eval(
         wanted = [(each["role"], each["content"] or "") for each in known.messages]
         filled = [("tool", '{"taken":true}'), ("assistant", "Done.")] if known.task.form else []
         score = float(sample.scores["verdict"].value == "C")
-        about = {"interaction": known.task.interaction, "score": score, "same": said == wanted + filled}
+        about = {
+            "turns": known.task.turns,
+            "answer": known.task.answer,
+            "score": score,
+            "same": said == wanted + filled,
+        }
         print(json.dumps(about))

@@ -35,5 +35,10 @@ for trace in traces_of(asyncio.run(run_eval(config_of(package.replace("_", "-"),
     said = [(each.role, each.content or "") for each in trace.messages]
     wanted = [(each["role"], each["content"] or "") for each in known.messages]
     filled = [("tool", '{"taken":true}'), ("assistant", "Done.")] if known.task.form else []
-    about = {"interaction": known.task.interaction, "score": trace.reward, "same": said == wanted + filled}
+    about = {
+        "turns": known.task.turns,
+        "answer": known.task.answer,
+        "score": trace.reward,
+        "same": said == wanted + filled,
+    }
     print(json.dumps(about))

@@ -301,7 +301,7 @@ def _check_rows(
     """Judge every row again, and every number that left none; add what was judged to `judged`. `given`: the folder of
     what models gave."""
     part = domain.part
-    at = Place.of(environment, database, part.audit, part.interaction, given, part.scale)
+    at = Place.of(environment, database, part.audit, part.turns, part.answer, given, part.scale)
     changed, workers = environment.hash != part.environment_hash, workers or fitting_workers(domain.size)
     cut = [
         rows[start : start + CHUNK_ROWS]

@@ -48,7 +48,9 @@ def check_whole(
     if unfit := list(_check_rows(place, rows, outcomes)):
         yield from unfit
         return
-    recipe = Recipe(environment.domain, part.tasks, part.seed, part.audit, part.inputs, part.evolved, part.interaction)
+    recipe = Recipe(
+        environment.domain, part.tasks, part.seed, part.audit, part.inputs, part.evolved, part.turns, part.answer
+    )
     drawn = _play(environment, recipe, outcomes, judged)
     if missing := sorted(drawn - outcomes.keys()):
         yield Finding(place, "schema", f"{len(missing)} numbers that were drawn are missing, {missing[0]} first")

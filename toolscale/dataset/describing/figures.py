@@ -109,14 +109,14 @@ def _shape(tasks: Sequence[Row]) -> dict[str, float]:
         "evolved": round(sum(is_evolved(row["evolutions"]) for row in tasks) / count, 4),
         "two writes or more": round(sum(row["difficulty"]["writes"] >= 2 for row in tasks) / count, 4),
         "refused or handed over": round(sum(row["outcome"] != "fulfil" for row in tasks) / count, 4),
-        "dialogues": round(sum(row["interaction"] == "dialogue" for row in tasks) / count, 4),
+        "dialogues": round(sum(row["turns"] == "dialogue" for row in tasks) / count, 4),
     }
 
 
 def typical_task(rows: DatasetRows) -> Row | None:
     """Return the task that the card shows: of those that write and say all at once, the first one with the most usual
     number of calls."""
-    whole = [row for row in rows.splits["train"] if row["interaction"] != "dialogue"]
+    whole = [row for row in rows.splits["train"] if row["turns"] != "dialogue"]
     writing = [row for row in whole if row["difficulty"]["writes"]] or rows.tasks
     usual = statistics.mode(len(row["golden_calls"]) for row in writing) if writing else 0
     return next((row for row in writing if len(row["golden_calls"]) == usual), None)

@@ -13,7 +13,7 @@ from toolscale.dataset.given import read_given
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.world import World
-from toolscale.records import Candidate, Interactions, Judged
+from toolscale.records import Answer, Candidate, DrawnTurns, Judged
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.words import skeleton_of
@@ -28,8 +28,10 @@ class Place:
     folder: Path
     state: str
     audit: Audit
-    interaction: Interactions = "single"
-    """How the candidates that are drawn are worked on."""
+    turns: DrawnTurns = "mixed"
+    """Which of the candidates that are drawn are conversations."""
+    answer: Answer = "form"
+    """How they are answered."""
     given: Path | None = None
     """Where the lines lie that models gave; they are part of `state`."""
     scale: int = 1
@@ -41,22 +43,23 @@ class Place:
         environment: Environment,
         rows: Rows,
         audit: Audit,
-        interaction: Interactions = "single",
+        turns: DrawnTurns = "mixed",
+        answer: Answer = "form",
         given: Path | None = None,
         scale: int = 1,
     ) -> Place:
         """Return the place where an environment was loaded, with the rows of its database."""
         lines = read_given(given, environment.folder).hash
         state = content_hash([environment.files, table_hashes(rows), *([lines] if lines else [])])
-        return cls(environment.folder, state, audit, interaction, given, scale)
+        return cls(environment.folder, state, audit, turns, answer, given, scale)
 
     def alike(self, other: Place) -> bool:
         """Whether judging gives the same in both places: one folder is a copy of the other, under the same name (which
         is the domain), and both are judged in the same way."""
         return self._judged() == other._judged()
 
-    def _judged(self) -> tuple[str, str, Audit, Interactions, int]:
-        return self.folder.name, self.state, self.audit, self.interaction, self.scale
+    def _judged(self) -> tuple[str, str, Audit, DrawnTurns, Answer, int]:
+        return self.folder.name, self.state, self.audit, self.turns, self.answer, self.scale
 
 
 class KeptJudge:
@@ -79,7 +82,7 @@ class KeptJudge:
 
     def draw(self, seed: int, number: int) -> Candidate | None:
         """Draw candidate `number`; None if the database has no case for it."""
-        candidate = self.source.draw(seed, number, self.place.interaction)
+        candidate = self.source.draw(seed, number, self.place.turns, self.place.answer)
         if candidate is None:
             return None
         return self.given.put_on(candidate, self.environment.hash, self.skeleton)
