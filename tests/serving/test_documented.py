@@ -19,7 +19,9 @@ ROOT = Path(__file__).parents[2]
 TRANSPORT, SESSIONS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serving.md").read_text(), re.DOTALL)
 PLACE = "http://127.0.0.1:8765"
 """Where the document has its server."""
-RIGHT = Grade(score=1, execution_correct=True, faithful=True, operations_complete=True, finding="right")
+RIGHT = Grade(
+    score=1, execution_correct=True, faithful=True, operations_complete=True, nothing_else=True, finding="right"
+)
 
 
 @pytest.fixture

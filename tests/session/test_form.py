@@ -169,7 +169,7 @@ def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
         "done is 'none' and should be 'all'",
         'due is "2026-03-20", and nothing shows that',
         "the answer is no filled form: Additional properties are not allowed ('fee' was unexpected)",
-        "3 reasons, and 0 decided",
+        "reasons are given, and nothing was refused",
     ]
 
 
@@ -181,7 +181,7 @@ def test_a_field_that_does_not_apply_may_say_what_the_calls_showed() -> None:
 def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> None:
     no = Fact(kind="bool", value=0)
     limit, hidden = Fact(kind="money", value=100000), Fact(kind="money", value=777, withheld=True, field="left_cents")
-    for reason in (100000, "100000", "$1,000.00", "the limit of $1,000"):
+    for reason in (100000, "100000", "$1,000.00", "the $1,000."):
         assert found({"done": "none", "reasons": [reason]}, facts=(no, limit, hidden)) is None
     assert (
         found({"done": "none", "reasons": ["$1,500.00"]}, facts=(no, limit)) == "reasons do not name the money 100000"
@@ -193,6 +193,30 @@ def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> Non
     )
     part = Fact(kind="bool", value=0, about="the other card")
     assert found({"done": "part"}, facts=(part,)) is None
+
+
+def test_reasons_are_single_values_those_that_decided_and_one_more_that_is_true() -> None:
+    no, day = Fact(kind="bool", value=0), Fact(kind="date", value="2026-03-20")
+    office = Fact(kind="text", value="Advising Center")
+    hidden = Fact(kind="text", value="ann@example.org", withheld=True)
+    shown = frozenset({("money", 5000), ("text", "suspended")})
+
+    def told(*reasons: str | int, facts: tuple[Fact, ...] = (no, day)) -> str | None:
+        return found({"done": "none", "reasons": list(reasons)}, facts=facts, shown=shown)
+
+    assert [told("2026-03-20"), told("March 20, 2026", "suspended"), told("2026-03-20", 5000)] == [None] * 3
+    assert told("the Advising Center", "2026-03-20", facts=(no, day, office)) is None
+    assert told("2026-03-20", 5001) == "nothing shows the reason 5001"
+    assert told("2026-03-20", "suspended", 5000) == "3 reasons, and 1 decided"
+    guesses = " ".join(f"March {number}, 2026" for number in range(19, 22))
+    for several in (
+        guesses,
+        "March 20, 2026 or 5000",
+        "either the 20th of March, 2026 or a fee of $50.00",
+        "one of the many things that I saw",
+    ):
+        assert str(told(several)).endswith("is more than one value; give each limit, date, status or name by itself")
+    assert told("2026-03-20", "ann@example.org", facts=(no, day, hidden)) == "discloses what is withheld: reasons"
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def play(
     \b
       toolscale play DATASET ID --session s1
       toolscale play DATASET --session s1 --call '{"name": "list_bills", "arguments": {"client_id": "cl_1154"}}'
-      toolscale play DATASET --session s1 --answer "Your bill is paid."
+      toolscale play DATASET --session s1 --call '{"name": "final_answer", "arguments": {"done": "all"}}'
     """
     from toolscale.session.playable import Playable
 

@@ -77,7 +77,7 @@ UNDECIDED = "undecided: "
 
 
 class Grade(Record):
-    """How a rollout was graded. `score` is 1 only if all three hold."""
+    """How a rollout was graded. `score` is 1 only if it did what was asked for, told it, and did nothing else."""
 
     score: int
     undecided: bool = False
@@ -89,4 +89,6 @@ class Grade(Record):
     """Its final message states the facts."""
     operations_complete: bool
     """It wrote every row that the golden trajectory wrote."""
+    nothing_else: bool
+    """It wrote no other row, and made no change that it took back."""
     finding: str

@@ -257,8 +257,12 @@ class _Run:
         return self.task.task.form if self.task.task is not None else None
 
     def _fill(self, call: Call) -> None:
-        """Take the filled form as the final answer."""
-        self.answer = canonical_json(call.arguments)
+        """Take the filled form as the final answer, if it is one."""
+        assert self._form is not None
+        answer = canonical_json(call.arguments)
+        if isinstance(problem := read_form(self._form, answer), str):
+            return self._refuse(call, problem)
+        self.answer = answer
         self._reply(call, canonical_json({"taken": True}))
         self._book("domain", call.name)
 
@@ -375,6 +379,9 @@ class _Run:
             problem = self._problem(call)
             if problem is None and self._form is not None and call.name == FINAL_ANSWER:
                 self._fill(call)
+                if self.answer is None:
+                    self.handed.append(self.fresh[-1])
+                    continue
                 return self._leave(calls[place + 1 :], "answered", "Not made: the final answer was given before.")
             if problem is None and call.name not in self.setting.domain.environment.tools:
                 problem = f"{call.name} is not a tool of the domain. Call one of those."

@@ -21,7 +21,14 @@ Line = dict[str, Any]
 
 def wrong(finding: str) -> Grade:
     """Return the grade of what is no answer to a task."""
-    return Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=finding)
+    return Grade(
+        score=0,
+        execution_correct=False,
+        faithful=False,
+        operations_complete=False,
+        nothing_else=True,
+        finding=finding,
+    )
 
 
 @dataclass(frozen=True)

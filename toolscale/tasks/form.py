@@ -35,8 +35,9 @@ _DONE = (
     "a part of it (the rest was refused, or its condition did not hold), or none of it."
 )
 _REASONS = (
-    "Where you refused something: each limit, date or status that decided it, and that the policy wants told. "
-    "Amounts as whole cents, dates as YYYY-MM-DD. Otherwise empty."
+    "Where you refused something: each limit, date, status or name that decided it, and that the policy wants told, "
+    "each by itself. Amounts as whole cents, dates as YYYY-MM-DD, the rest as the tools or the policy have it. "
+    "Otherwise empty."
 )
 _TYPES: dict[str, tuple[dict[str, Any], str]] = {
     "money": ({"type": "integer"}, "in whole cents"),

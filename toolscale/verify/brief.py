@@ -94,6 +94,7 @@ class Brief:
                 shown=shown.values,
                 today=self.environment.spec.world.today,
                 certain=certain,
+                said=self.allowed,
             )
         budget = 1 if self._writes else 0
         return grade_answer(

@@ -16,10 +16,15 @@ from toolscale.tasks.form import Field, Form
 STYLES = 3
 """Written forms of one filled form: as it is, in reverse order without what is null, whole numbers as 25.0."""
 
-MOST_MORE = 2
-"""Reasons beside those that decided."""
+MOST_MORE = 1
+"""True reasons beside those that decided."""
+
+LONGEST_REASON = 6
+"""Words of a name or a status."""
 
 _SHOWN = 80
+_ANY_DAY = "2026-01-01"
+"""Where values stand in a text depends on no day."""
 
 Filled = dict[str, Any]
 
@@ -47,20 +52,31 @@ def done_of(facts: Sequence[Fact]) -> str:
 
 
 def form_finding(
-    form: Form, facts: Sequence[Fact], answer: str, *, shown: frozenset[tuple[str, Any]], today: str, certain: bool
+    form: Form,
+    facts: Sequence[Fact],
+    answer: str,
+    *,
+    shown: frozenset[tuple[str, Any]],
+    today: str,
+    certain: bool,
+    said: frozenset[tuple[str, Any]] = frozenset(),
 ) -> str | None:
     """Return None if a filled form states every fact, each in its field, else the first finding.
 
     A field that no fact answers is null or zero, or says what the rollout was shown (`shown`: kind and value): it
     claims nothing then. `done` is compared where a fact says it, or where it is `certain` that all was done. `reasons`
-    hold every figure that a refusal must name, and few more.
+    hold every figure that a refusal must name, at most one more that is true (`shown`, or `said` by request and
+    policy), and none where nothing was refused. What is withheld stands in no field.
     """
     filled = read_form(form.parameters, answer)
     if isinstance(filled, str):
         return filled
     told = [fact for fact in facts if not fact.withheld]
-    if (certain or any(fact.kind == "bool" for fact in told)) and filled["done"] != done_of(told):
+    knows_done = certain or any(fact.kind == "bool" for fact in told)
+    if knows_done and filled["done"] != done_of(told):
         return f"done is {filled['done']!r} and should be {done_of(told)!r}"
+    if (hidden := _disclosed(form, filled, facts, said, today)) is not None:
+        return f"discloses what is withheld: {hidden}"
     for field in form.fields:
         given = filled.get(field.name)
         if wanted := [fact for fact in told if fact.field == field.name]:
@@ -70,9 +86,10 @@ def form_finding(
             return f"discloses what is withheld: {field.name}"
         elif given and not all((field.kind, value) in shown for value in _values(field, given)):
             return f"{field.name} is {_shown(given)}, and nothing shows that"
-    return _reasons_finding(
-        filled.get("reasons") or [], [fact for fact in told if fact.field is None and fact.kind != "bool"], today
-    )
+    due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
+    if knows_done and not due and done_of(told) == "all" and reasons:
+        return "reasons are given, and nothing was refused"
+    return _reasons_finding(reasons, due, today, shown | said)
 
 
 def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
@@ -88,6 +105,12 @@ def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
         place = ".".join(str(part) for part in fault.absolute_path)
         problem = fault.message if len(fault.message) <= _SHOWN else f"{fault.message[:_SHOWN]}…"
         return f"the answer is no filled form: {f'{place}: ' if place else ''}{problem}"
+    for reason in filled.get("reasons") or []:
+        if not _is_bare(reason):
+            return (
+                f"the answer is no filled form: reasons: {_shown(reason)} is more than one value; "
+                "give each limit, date, status or name by itself"
+            )
     read: Filled = filled
     return read
 
@@ -141,21 +164,83 @@ def _values(field: Field, given: Any) -> list[Any]:
     return [item["value"] if field.labelled else item for item in items]
 
 
-def _reasons_finding(reasons: Sequence[Any], facts: Sequence[Fact], today: str) -> str | None:
+def _disclosed(
+    form: Form, filled: Filled, facts: Sequence[Fact], said: frozenset[tuple[str, Any]], today: str
+) -> str | None:
+    """Return where a withheld value stands, if it stands anywhere and is not something else that may be told."""
+    open_ = {(fact.kind, fact.value) for fact in facts if not fact.withheld} | said
+    hidden = [fact for fact in facts if fact.withheld and fact.value and (fact.kind, fact.value) not in open_]
+    if not hidden:
+        return None
+    given = [
+        (field.name, value) for field in form.fields if filled.get(field.name) for value in _all(filled[field.name])
+    ]
+    given += [("reasons", reason) for reason in filled.get("reasons") or []]
+    return next((name for name, value in given if any(_reads(value, fact, today) for fact in hidden)), None)
+
+
+def _all(given: Any) -> list[Any]:
+    """Every value in a field, labels included."""
+    if isinstance(given, list):
+        return [value for item in given for value in _all(item)]
+    return list(given.values()) if isinstance(given, dict) else [given]
+
+
+def _reasons_finding(
+    reasons: Sequence[Any], facts: Sequence[Fact], today: str, true: frozenset[tuple[str, Any]]
+) -> str | None:
     for fact in facts:
         if not any(_reads(reason, fact, today) for reason in reasons):
             return f"reasons do not name the {fact.kind} {fact.value!r}"
-    if len(reasons) > len(facts) + MOST_MORE:
+    more = [reason for reason in reasons if not any(_reads(reason, fact, today) for fact in facts)]
+    if len(more) > MOST_MORE or len(reasons) > len(facts) + MOST_MORE:
         return f"{len(reasons)} reasons, and {len(facts)} decided"
-    return None
+    return next(
+        (f"nothing shows the reason {_shown(reason)}" for reason in more if not _is_true(reason, today, true)), None
+    )
+
+
+def _is_bare(reason: Any) -> bool:
+    """Whether a reason is one value: a number, a date or an amount with a word behind it at most, or a few words
+    without any figure."""
+    text = _bare(reason)
+    if not isinstance(text, str) or " " not in text:
+        return True
+    found = mentions(text, _ANY_DAY)
+    if not found:
+        return len(text.split()) <= LONGEST_REASON
+    around = f"{text[: found[0].start]} {text[found[0].end :]}"
+    return len(found) == 1 and not any(c.isdigit() for c in around) and len(around.split()) <= 1
+
+
+def _bare(reason: Any) -> Any:
+    """A text without its article and the mark at its end."""
+    if not isinstance(reason, str):
+        return reason
+    words = reason.strip().rstrip(".!;,").split()
+    return " ".join(words[1:] if len(words) > 1 and words[0].lower() in ("the", "a", "an") else words)
 
 
 def _reads(reason: Any, fact: Fact, today: str) -> bool:
-    """Whether a reason is a figure as the tools show it, or reads as it (`$1,500.00`, `March 3, 2026`)."""
-    if _same(reason, fact.value) or str(reason).strip().casefold() == str(fact.value).casefold():
+    """Whether a reason is a figure as the tools show it, or reads as it (`$1,500.00`, `March 3, 2026`). A name may
+    stand within some words."""
+    reason = _bare(reason)
+    if _same(reason, fact.value) or str(reason).casefold() == str(fact.value).casefold():
         return True
-    read = mentions(reason, today) if isinstance(reason, str) else []
-    return any(mention.kind == fact.kind and mention.readings == {fact.value} for mention in read)
+    if not isinstance(reason, str):
+        return False
+    if fact.kind == "text" and _words(str(fact.value)) and _words(str(fact.value)) <= _words(reason):
+        return True
+    return any(mention.kind == fact.kind and mention.readings == {fact.value} for mention in mentions(reason, today))
+
+
+def _is_true(reason: Any, today: str, true: frozenset[tuple[str, Any]]) -> bool:
+    """Whether something shows a reason that nobody asked for."""
+    reason = _bare(reason)
+    if not isinstance(reason, str):
+        return any(value == reason for _, value in true)
+    read = {(mention.kind, reading) for mention in mentions(reason, today) for reading in mention.readings}
+    return bool(read & true) or any(_words(reason) == _words(str(value)) for _, value in true)
 
 
 def _shown(value: Any) -> str:

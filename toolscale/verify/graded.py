@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolscale.records import UNDECIDED, Grade, ToolCall
+from toolscale.verify.detours import something_else
 from toolscale.verify.subject import Subject
 
 
@@ -15,17 +16,24 @@ def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> G
     correct = state.changes in subject.accepted
     finding = subject.brief.finding_after(answer, subject.states.made(calls))
     complete = correct or subject.golden.touched <= state.touched
-    undecided = correct and complete and subject.brief.is_undecided(answer, finding)
+    besides = something_else(subject, calls, state)
+    undecided = correct and complete and besides is None and subject.brief.is_undecided(answer, finding)
     notes = [
         note
-        for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten")
+        for note in (
+            None if correct else "another end state",
+            finding,
+            None if complete else "rows left unwritten",
+            besides if correct else None,
+        )
         if note
     ]
     return Grade(
-        score=int(correct and finding is None),
+        score=int(correct and finding is None and besides is None),
         undecided=undecided,
         execution_correct=correct,
         faithful=finding is None,
         operations_complete=complete,
+        nothing_else=besides is None,
         finding=(UNDECIDED if undecided else "") + ("; ".join(notes) or "right"),
     )

@@ -190,7 +190,9 @@ class Judge:
             brief=brief,
         )
         subject.accepted.add(subject.golden.changes)
+        subject.ways.append(recording.write_calls)
         self._accept_interchangeable(subject)
+        subject.ways += [self.states.writes(calls) for calls in candidate.added]
         subject.accepted |= (added := {self.states.of(self.states.writes(calls)).changes for calls in candidate.added})
         subject.added |= added
         return subject
@@ -225,6 +227,7 @@ class Judge:
                 except Rejection:
                     continue
                 subject.accepted.add(self.states.of(other.write_calls).changes)
+                subject.ways.append(other.write_calls)
 
     def _try(self, subject: Subject, attempts: Sequence[Attempt], decision: Decision | None) -> Judged:
         findings: dict[str, tuple[Status, str]] = {}

@@ -61,7 +61,12 @@ def try_out(subject: Subject, attempts: Sequence[Attempt], decision: Decision | 
 def _grade(subject: Subject, attempt: Attempt) -> Grade:
     if attempt.answer is None:
         return Grade(
-            score=0, execution_correct=False, faithful=False, operations_complete=False, finding="there is no answer"
+            score=0,
+            execution_correct=False,
+            faithful=False,
+            operations_complete=False,
+            nothing_else=True,
+            finding="there is no answer",
         )
     return grade_subject(subject, attempt.calls, attempt.answer)
 

@@ -134,7 +134,7 @@ class EndStates:
         self._known: dict[tuple[str, str], tuple[int, str | None]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._runnable: list[Runnable] = []
-        self._volatile = {
+        self.volatile: Mapping[str, frozenset[int]] = {
             table: frozenset(position for position, column in enumerate(spec.columns.values()) if column.volatile)
             for table, spec in world.environment.schema.tables.items()
         }
@@ -187,8 +187,19 @@ class EndStates:
             if result.ok
         ]
 
+    def number(self, call: ToolCall) -> int:
+        """Return what tells a call from others: its tool and its complete arguments."""
+        return self._find(call)[0]
+
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""
+        return [
+            frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
+            for before, after in pairwise(self.nets(calls))
+        ]
+
+    def nets(self, calls: Sequence[ToolCall]) -> list[NetChanges]:
+        """Return how rows differ from the beginning before the first call, and after each."""
         listed = self._numbered(calls)
         self._run([listed.numbers[:length] for length in range(len(listed.numbers) + 1)])
         state, states, numbers = self._root, [self._root], iter(listed.numbers)
@@ -196,11 +207,7 @@ class EndStates:
             after = state.edges[next(numbers)] if refused is None else refused
             state = state if isinstance(after, str) else after
             states.append(state)
-        nets = [state.net or {} for state in states]
-        return [
-            frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
-            for before, after in pairwise(nets)
-        ]
+        return [state.net or {} for state in states]
 
     def _reach(self, calls: Sequence[ToolCall]) -> tuple[_State, _List]:
         listed = self._numbered(calls)
@@ -300,7 +307,7 @@ class EndStates:
 
     def comparable(self, net: NetChanges) -> Changes:
         """Mask volatile columns; a row in which nothing else changed is no change."""
-        return masked(((table, key, before, after) for (table, key), (before, after) in net.items()), self._volatile)
+        return masked(((table, key, before, after) for (table, key), (before, after) in net.items()), self.volatile)
 
 
 def masked(changes: Iterable[tuple[str, Key, Row | None, Row | None]], hidden: Mapping[str, frozenset[int]]) -> Changes:

@@ -37,6 +37,8 @@ class Subject:
     """What is asked of the final message."""
     added: set[Changes] = field(default_factory=set)
     """Those of `accepted` that a person added."""
+    ways: list[tuple[ToolCall, ...]] = field(default_factory=list)
+    """The writes that lead to accepted end states: the golden ones first."""
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:

@@ -1,0 +1,73 @@
+"""What a rollout did besides, and took back: the end state does not show it, and nobody asked for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from toolscale.records import ToolCall
+from toolscale.sandbox.base import NetChanges, Row
+from toolscale.verify.states import EndState
+from toolscale.verify.subject import Subject
+
+
+def something_else(subject: Subject, calls: Sequence[ToolCall], state: EndState) -> str | None:
+    """Return what a rollout that ends in `state` wrote and was not asked for, or None.
+
+    It wrote a row that no right way writes, changed or not. Or a write that no right way makes led away from the end:
+    it set a column to what it does not have at the end, made a row that is gone, or removed one that is there. A number
+    may come nearer in steps. The right ways are `Subject.ways`.
+    """
+    asked = frozenset().union(*(subject.states.of(way).touched for way in subject.ways))
+    if strange := sorted(state.touched - asked, key=repr):
+        table, key = strange[0]
+        return f"wrote {table} {', '.join(map(str, key))}, which nobody asked for"
+    for call, place in _detours(subject, calls):
+        table, key = place
+        return f"{call.name} did something to {table} {', '.join(map(str, key))} that was taken back"
+    return None
+
+
+def _detours(subject: Subject, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, tuple[str, tuple[object, ...]]]]:
+    writes, states = subject.states.writes(calls), subject.states
+    nets = states.nets(writes)
+    left = Counter[int]()
+    for way in subject.ways:
+        left |= Counter(map(states.number, way))
+    found = []
+    for call, (before, after) in zip(writes, pairwise(nets), strict=True):
+        number = states.number(call)
+        changed = [place for place in before.keys() | after.keys() if before.get(place) != after.get(place)]
+        if not changed:
+            continue
+        left[number] -= 1
+        if left[number] >= 0:
+            continue
+        for place in sorted(changed, key=repr):
+            rows = [_row(net, place, nets) for net in (before, after, nets[-1])]
+            if _leads_away(*rows, hidden=states.volatile[place[0]]):
+                found.append((call, place))
+    return found
+
+
+def _row(net: NetChanges, place: tuple[str, tuple[object, ...]], nets: Sequence[NetChanges]) -> Row | None:
+    """Return a row as it stands after the changes of `net`: of one that is not among them, as it was at first."""
+    if place in net:
+        return net[place][1]
+    return next(other[place][0] for other in nets if place in other)
+
+
+def _leads_away(before: Row | None, after: Row | None, end: Row | None, *, hidden: frozenset[int]) -> bool:
+    """Whether a change of a row is not on the way from what it was to what it is at the end."""
+    if after is None or end is None:
+        return (after is None) != (end is None)
+    if before is None:
+        return False
+    for position, (was, became, last) in enumerate(zip(before, after, end, strict=True)):
+        if position in hidden or became in (was, last):
+            continue
+        numbers = all(type(value) is int for value in (was, became, last))
+        if not numbers or not min(was, last) < became < max(was, last):
+            return True
+    return False
