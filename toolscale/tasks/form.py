@@ -28,16 +28,16 @@ _LONGEST_NAME = 48
 _TEXT = (
     "Give your answer, once, when everything is done. Fill in what the person asked for; "
     "leave a field null where it does not apply. "
-    "Nobody reads anything else."
+    "What you write anywhere else is no part of your answer."
 )
 _DONE = (
     "Whether you did what the request wants done: all of it, "
     "a part of it (the rest was refused, or its condition did not hold), or none of it."
 )
 _REASONS = (
-    "Where you refused something: each limit, date, status or name that decided it, and that the policy wants told, "
-    "each by itself. Amounts as whole cents, dates as YYYY-MM-DD, the rest as the tools or the policy have it. "
-    "Otherwise empty."
+    "Empty, unless you refused something. Then what decided the refusal, as the policy wants it told: each limit, "
+    "date, time, number, status or name as an entry of its own. Amounts in whole cents, dates as YYYY-MM-DD, "
+    "the rest as the tools or the policy show it."
 )
 _TYPES: dict[str, tuple[dict[str, Any], str]] = {
     "money": ({"type": "integer"}, "in whole cents"),
