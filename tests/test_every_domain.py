@@ -60,7 +60,7 @@ def test_all_domains_are_made_side_by_side_and_put_together(shelves: Path, tmp_p
 @pytest.mark.slow("tests/test_every_domain.py")
 def test_a_domain_is_the_same_whether_it_is_made_alone_or_with_others(shelves: Path, tmp_path: Path) -> None:
     make_all(shelves, tmp_path / "made" / "all")
-    alone = synthesize(shelves / "library", tmp_path / "alone", tasks=6, turns="single", answer="message")
+    alone = synthesize(shelves / "library", tmp_path / "alone", tasks=6)
     assert read_manifest(tmp_path / "made" / "library").files == alone.files
 
 
