@@ -38,7 +38,7 @@ from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, 
 from toolscale.dataset.runs import Order, Run, data_root, open_run, run_at
 from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
 from toolscale.dataset.world import ADMISSION
-from toolscale.environment.environment import load_environment
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, QualityError, UsageError
 from toolscale.pipeline.holds import ANNOUNCED, hold
@@ -103,14 +103,7 @@ def order_run(root: str, order: Order) -> str:
     if not order.domains:
         raise UsageError("domains is empty; choose at least one")
     for domain in order.domains:
-        recipe_of(
-            load_environment(find_folder(domain)),
-            tasks=order.tasks,
-            seed=order.seed,
-            evolved=order.evolved,
-            turns=order.turns,
-            answer=order.answer,
-        )
+        _ordered(order, load_environment(find_folder(domain)))
     return open_run(root, order).url
 
 
@@ -125,14 +118,7 @@ def build_domain(run_url: str, domain: str) -> str:
     world, recipe = run.world(domain), run.scratch / "recipes" / f"{domain}.json"
     order = run.order()
     environment = load_environment(find_folder(domain))
-    inputs = recipe_of(
-        environment,
-        tasks=order.tasks,
-        seed=order.seed,
-        evolved=order.evolved,
-        turns=order.turns,
-        answer=order.answer,
-    ).inputs
+    inputs = _ordered(order, environment).inputs
     if not recipe.exists() or json.loads(read_file(recipe))["inputs"] != inputs:
         _start_over(run, domain)
     with fresh_folder(run.scratch, f".build-{domain}") as staged:
@@ -306,11 +292,9 @@ def _world(run: Run, domain: str) -> Iterator[Path]:
         yield world
 
 
-def _recipe(run: Run, world: Path) -> Recipe:
-    """Return what a domain of the run is asked for. UsageError if code, libraries or environment are not those with
-    which the run began."""
-    order, environment = run.order(), load_environment(world)
-    recipe = recipe_of(
+def _ordered(order: Order, environment: Environment) -> Recipe:
+    """Return what a run asks of a domain. UsageError if it cannot be."""
+    return recipe_of(
         environment,
         tasks=order.tasks,
         seed=order.seed,
@@ -318,6 +302,13 @@ def _recipe(run: Run, world: Path) -> Recipe:
         turns=order.turns,
         answer=order.answer,
     )
+
+
+def _recipe(run: Run, world: Path) -> Recipe:
+    """Return what a domain of the run is asked for. UsageError if code, libraries or environment are not those with
+    which the run began."""
+    order, environment = run.order(), load_environment(world)
+    recipe = _ordered(order, environment)
     begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
     if recipe.inputs != begun:
         raise UsageError(

@@ -92,3 +92,15 @@ class Grade(Record):
     nothing_else: bool
     """It wrote no other row, and made no change that it took back."""
     finding: str
+
+
+def wrong(finding: str) -> Grade:
+    """Return the grade of what is no answer to a task."""
+    return Grade(
+        score=0,
+        execution_correct=False,
+        faithful=False,
+        operations_complete=False,
+        nothing_else=True,
+        finding=finding,
+    )

@@ -19,10 +19,11 @@ from toolscale.canonical import canonical_json
 from toolscale.environment.environment import Environment
 from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
+from toolscale.records.verdict import wrong
 from toolscale.rollout.domain import Domain, Episode
 from toolscale.sandbox.base import Rows
 from toolscale.session.playable import Playable
-from toolscale.session.transcript import Transcript, View, wrong
+from toolscale.session.transcript import Transcript, View
 
 MOST_SESSIONS = 1_000
 IDLE_S = 1_800.0

@@ -13,22 +13,11 @@ from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
+from toolscale.records.verdict import wrong
 from toolscale.rollout.unanswered import MOST_REPLIES, UNANSWERED
 from toolscale.tasks.form import with_form
 
 Line = dict[str, Any]
-
-
-def wrong(finding: str) -> Grade:
-    """Return the grade of what is no answer to a task."""
-    return Grade(
-        score=0,
-        execution_correct=False,
-        faithful=False,
-        operations_complete=False,
-        nothing_else=True,
-        finding=finding,
-    )
 
 
 @dataclass(frozen=True)

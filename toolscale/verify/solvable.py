@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolscale.records import Attempt, Decision, Grade, Solved, Status
+from toolscale.records.verdict import wrong
 from toolscale.verify.graded import grade_subject
 from toolscale.verify.states import Changes
 from toolscale.verify.subject import Subject
@@ -60,14 +61,7 @@ def try_out(subject: Subject, attempts: Sequence[Attempt], decision: Decision | 
 
 def _grade(subject: Subject, attempt: Attempt) -> Grade:
     if attempt.answer is None:
-        return Grade(
-            score=0,
-            execution_correct=False,
-            faithful=False,
-            operations_complete=False,
-            nothing_else=True,
-            finding="there is no answer",
-        )
+        return wrong("there is no answer")
     return grade_subject(subject, attempt.calls, attempt.answer)
 
 
