@@ -1,4 +1,4 @@
-"""What a command takes that does little: processor seconds of the whole process, most of which are imports."""
+"""How long commands take that do little: processor seconds of the whole process, most of which are imports."""
 
 from __future__ import annotations
 
