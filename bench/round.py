@@ -23,7 +23,7 @@ from toolscale.verify.graded import grade_subject
 from toolscale.verify.judge import Judge
 
 ROUND = Path(__file__).parents[1] / "tests" / "answers" / "round"
-FILES = ("prose-73110", "prose-73111", "form-73110", "form-73111", "model-40")
+FILES = ("form-73110", "form-73111")
 """What was solved in which way, and the seed of its tasks."""
 
 

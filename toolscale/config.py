@@ -11,7 +11,7 @@ VERSION = "0.2.0"
 ALL = "all"
 """What means all domains: an argument, and the config of a dataset with several. No domain is called so."""
 
-GRADING_VERSION = 9
+GRADING_VERSION = 10
 """The number goes up when the same rollout or candidate may be judged differently than before: scores of different
 versions cannot be compared."""
 

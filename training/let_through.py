@@ -56,7 +56,7 @@ def let_through(folder: Path, verifier: WeakenedVerifier, seed: int) -> Iterator
             subject = domain.judge.subject(task.candidate)
             drawn = _draw(subject, maker, domain.judge, verifier, seed)
             calls = task.golden_calls if drawn is None else _made(task, drawn, domain.world)
-            answer = subject.answer if drawn is None else subject.answer_of(drawn)
+            answer = subject.answer if drawn is None or drawn.answer is None else drawn.answer
             told = task.model_copy(update={"golden_calls": calls})
             messages = golden_messages(tuple(row["prompt"]), told, answer)
             yield LetThrough({"messages": messages, "tools": json.loads(row["tools"])}, drawn is not None)
@@ -67,7 +67,11 @@ def _draw(
 ) -> Trajectory | None:
     """Draw a trajectory that a verifier accepts: a wrong one, or None for the golden one."""
     accepted = [
-        trial.trajectory for trial in trials(subject, maker, judge, seed) if not trial.right and verifier.accepts(trial)
+        trial.trajectory
+        for trial in trials(subject, maker, judge, seed)
+        if not trial.right
+        and (trial.trajectory.answer is None or subject.candidate.answer == "form")
+        and verifier.accepts(trial)
     ]
     number = stable_int("let through", seed, subject.candidate.seed, subject.candidate.number)
     rng = random.Random(number)

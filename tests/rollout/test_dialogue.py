@@ -113,7 +113,7 @@ def test_the_answer_is_what_was_said_since_the_last_change(finance: Domain, dial
     told = play(
         working(task), *calls, saying(f"{right.answer} Shall I send a letter too?"), saying("Fine."), domain=finance
     )
-    assert told.right and told.answer == f"{right.answer}\n\nFine."
+    assert told.undecided and told.answer == f"{right.answer}\n\nFine."
 
 
 def test_a_person_played_by_a_model_is_held_to_the_scenario(bill: Task) -> None:

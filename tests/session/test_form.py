@@ -63,10 +63,11 @@ def found(
     answer: dict[str, Any] | str,
     facts: tuple[Fact, ...] = FACTS,
     certain: bool = True,
+    acted: bool = True,
     shown: frozenset[Any] = frozenset(),
 ) -> str | None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", certain=certain)
+    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", certain=certain, acted=acted)
 
 
 def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(
@@ -145,9 +146,7 @@ def test_a_conversation_to_learn_from_ends_with_the_call(forms: Path) -> None:
 def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
     right = {"done": "all", "left_cents": 1250, "limits_cents": LIMITS}
     assert found(right) is None and found(right | {"left_cents": 1250.0, "reasons": []}) is None
-    assert (
-        found(fill(FORM, FACTS)) is None and found(fill(FORM, FACTS, 1)) is None and found(fill(FORM, FACTS, 2)) is None
-    )
+    assert [found(fill(FORM, FACTS, style, acted=True)) for style in range(3)] == [None] * 3
     exchanged = [{"of": "card 9999", "value": 500}, {"of": "card 1234", "value": 900}]
     assert [
         found(right | change)
@@ -181,18 +180,24 @@ def test_a_field_that_does_not_apply_may_say_what_the_calls_showed() -> None:
 def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> None:
     no = Fact(kind="bool", value=0)
     limit, hidden = Fact(kind="money", value=100000), Fact(kind="money", value=777, withheld=True, field="left_cents")
+
+    def refused(form: dict[str, Any], *facts: Fact) -> str | None:
+        return found(form, facts=(no, limit, *facts), acted=False)
+
     for reason in (100000, "100000", "$1,000.00", "the $1,000."):
-        assert found({"done": "none", "reasons": [reason]}, facts=(no, limit, hidden)) is None
-    assert (
-        found({"done": "none", "reasons": ["$1,500.00"]}, facts=(no, limit)) == "reasons do not name the money 100000"
-    )
-    assert found({"done": "all", "reasons": [100000]}, facts=(no, limit)) == "done is 'all' and should be 'none'"
-    assert (
-        found({"done": "none", "reasons": [100000], "left_cents": 777}, facts=(no, limit, hidden))
-        == "discloses what is withheld: left_cents"
-    )
+        assert refused({"done": "none", "reasons": [reason]}, hidden) is None
+    assert refused({"done": "none", "reasons": ["$1,500.00"]}) == "reasons do not name the money 100000"
+    assert refused({"done": "all", "reasons": [100000]}) == "done is 'all' and should be 'none'"
+    disclosing = {"done": "none", "reasons": [100000], "left_cents": 777}
+    assert refused(disclosing, hidden) == "discloses what is withheld: left_cents"
+
+
+def test_what_was_done_is_told_by_deeds_alone() -> None:
+    """Whoever did something and refused a part did a part; whoever did nothing did none, whatever was answered."""
     part = Fact(kind="bool", value=0, about="the other card")
     assert found({"done": "part"}, facts=(part,)) is None
+    assert found({"done": "part"}, facts=(part,), acted=False) == "done is 'part' and should be 'none'"
+    assert found({"done": "none"}, facts=(part,), acted=False) is None
 
 
 def test_reasons_are_single_values_those_that_decided_and_one_more_that_is_true() -> None:
@@ -202,7 +207,7 @@ def test_reasons_are_single_values_those_that_decided_and_one_more_that_is_true(
     shown = frozenset({("money", 5000), ("text", "suspended")})
 
     def told(*reasons: str | int, facts: tuple[Fact, ...] = (no, day)) -> str | None:
-        return found({"done": "none", "reasons": list(reasons)}, facts=facts, shown=shown)
+        return found({"done": "none", "reasons": list(reasons)}, facts=facts, shown=shown, acted=False)
 
     assert [told("2026-03-20"), told("March 20, 2026", "suspended"), told("2026-03-20", 5000)] == [None] * 3
     assert told("the Advising Center", "2026-03-20", facts=(no, day, office)) is None

@@ -292,8 +292,7 @@ def test_a_fault_of_the_world_is_not_loaded(tmp_path: Path, edit: Edit, issue: s
             "return_all",
             {
                 "schema": "nothing changes and nothing but a yes or no is told",
-                "idle_fails": "an agent that does not do the task scores 1: idle: no write; says 'Yes, done.'",
-                "mutants_killed": "a wrong trajectory scores 1: unsaid: no write; says 'I have taken care of it.'",
+                "idle_fails": 'an agent that does not do the task scores 1: idle: no write; says \'{"done":"all"}\'',
             },
             id="pure yes or no",
         ),

@@ -233,6 +233,6 @@ def test_the_verb_prints_tables_and_exits_by_the_thresholds(capsys: pytest.Captu
     assert capsys.readouterr().err == "toolscale: no defect could be planted\n"
     assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--tasks", "5"]) == 1
     shown = capsys.readouterr()
-    assert "end state; the message is not read" in shown.out
+    assert "end state; the form is not read" in shown.out
     assert shown.err == "toolscale: the verifier 'money volatile' is not visibly weaker\n"
     assert main(["selftest", "mock", "--kinds", "typo"]) == 2

@@ -3,6 +3,7 @@ decoration."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from courts import Court, OpenCourt, failures, first
 
 from bench.weakened import BEGIN, END, PAGE, percent, replace_section, section
+from toolscale.canonical import canonical_json
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.errors import UsageError
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.xdist_group("weakened")  # what they share takes longer
 NAMES = [verifier.name for verifier in VERIFIERS]
 
 UNREAD = ["state only", "names of calls", "golden calls contained"]
-"""Who does not read the message."""
+"""Who does not read the form."""
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +108,7 @@ def changed(subject: Subject, change: str) -> Trajectory:
         return Trajectory(change, "wrong", (), "")
     if change == "buried":
         return Trajectory(
-            change, "wrong", writes, f"I am not sure. {subject.answer} It may also be $1.01, $2.02, $3.03 or $4.04."
+            change, "wrong", writes, json.dumps({**json.loads(subject.answer), "reasons": [101, 202, 303, 404]})
         )
     if change == "a cent more":
         return Trajectory(
@@ -130,16 +132,17 @@ def exchanged(court: Court, candidate: Candidate) -> list[tuple[str | None, int]
     return [(mutant.answer, subject.score(mutant)) for mutant in mutants if mutant.operator == "exchanged"]
 
 
+def due_on(harbour: str, road: str) -> str:
+    dates = [{"of": "Winter Harbour", "value": harbour}, {"of": "The Salt Road", "value": road}]
+    return canonical_json({"done": "all", "due_on": dates, "reasons": []})
+
+
 def test_facts_are_exchanged_between_labels(plant: OpenCourt) -> None:
     court = plant(("intents.yaml", COUNTED, "      - {each: loan, kind: date, is: loan.due_on, about: loan.title}"))
     candidate = first(court, "return_all", 1)
-    assert (
-        court[1].subject(candidate).answer
-        == "For Winter Harbour, the date is March 28, 2026. For your Salt Road, the date is April 5, 2026."
-    )
-    assert exchanged(court, candidate) == [
-        ("For Winter Harbour, the date is April 5, 2026. For your Salt Road, the date is March 28, 2026.", 0)
-    ]
+    first_due, second_due = "2026-03-28", "2026-04-05"
+    assert court[1].subject(candidate).answer == due_on(first_due, second_due)
+    assert exchanged(court, candidate) == [(due_on(second_due, first_due), 0)]
     assert failures(court, candidate) == {}
 
 

@@ -326,7 +326,7 @@ def _verifier_cases(intents: Sequence[Mapping[str, Any]]) -> list[dict[str, str]
         for kind, title, intent, more in (
             ("full_reward", "the golden calls and the golden answer", first, {}),
             ("zero_reward", "saying that it is done and doing nothing", first, {"calls": "none"}),
-            ("zero_reward", "doing it and telling nothing", last, {"answer": "Done."}),
+            ("zero_reward", "doing it and telling nothing", last, {"answer": '{"done": "all"}'}),
             ("malformed", "a call written as text", first, {"calls": "none", "answer": '{"name": "x"'}),
             ("determinism", "the same twice", last, {}),
             ("another_path", "only the writes", last, {"calls": "writes"}),

@@ -59,6 +59,11 @@ def render(value: str | int, form: str, today: str, tense: Tense | None = None) 
     raise ValueError(f"{form!r} is no form; use one of {', '.join(FORMS)}")
 
 
+def with_unit(value: int, unit: str) -> str:
+    """Return `12 kg`, `-3 °C`, `60%`."""
+    return f"{value:,}{'' if unit == '%' else ' '}{unit}"
+
+
 def money(cents: int) -> str:
     """Return `$1,240.50`, `$40`, `-$3.05`."""
     whole, rest = divmod(abs(cents), 100)

@@ -21,6 +21,7 @@ from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResu
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.form import with_form
 from toolscale.tasks.record import Rejection
+from toolscale.verify.brief import DONE
 from toolscale.verify.equivalents import idle_agents
 from toolscale.verify.graded import grade_subject
 from toolscale.verify.judge import Judge
@@ -208,7 +209,8 @@ class Domain:
         wrong: dict[str, Script] = {}
         for trajectory in self._wrong_ways(task, subject):
             script = _script(subject, trajectory)
-            if repr(script) not in wrong and self.grade(task, script.calls, script.answer).score == 0:
+            graded = self.grade(task, script.calls, script.answer)
+            if repr(script) not in wrong and graded.score == 0 and not graded.undecided:
                 wrong[repr(script)] = script
                 if len(wrong) == WRONG_SCRIPTS:
                     break
@@ -239,5 +241,7 @@ def _script(subject: Subject, trajectory: Trajectory) -> Script:
             calls.append(recorded.as_made)
         elif aligned:
             calls.append(writes.pop(0))
-    made = [call for call in writes if call not in calls] if trajectory.operator == "only_reads" else writes
-    return Script(calls=(*calls, *made), answer=subject.answer_of(trajectory))
+    answer = subject.answer if trajectory.answer is None else trajectory.answer
+    if trajectory.answer is not None and subject.candidate.answer == "message":
+        answer = DONE  # what it says wrongly in a form, it leaves unsaid in a message
+    return Script(calls=(*calls, *writes), answer=answer)

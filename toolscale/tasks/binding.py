@@ -117,9 +117,7 @@ class CandidateSource:
         """Return the number of the turn-th candidate of a stream."""
         return turn * len(self.streams) + [stream.name for stream in self.streams].index(stream)
 
-    def draw(
-        self, seed: int, number: int, turns: DrawnTurns = "single", answer: Answer = "message"
-    ) -> Candidate | None:
+    def draw(self, seed: int, number: int, turns: DrawnTurns = "single", answer: Answer = "form") -> Candidate | None:
         """Return the candidate with this number, or None if no case is found for it. `turns`, `answer`: how the tasks
         of its dataset are worked on."""
         stream = self.streams[number % len(self.streams)]
@@ -146,7 +144,7 @@ class CandidateSource:
         number: int,
         evolutions: tuple[str, ...],
         turns: DrawnTurns = "single",
-        answer: Answer = "message",
+        answer: Answer = "form",
     ) -> Candidate | None:
         """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or
         no case is found."""

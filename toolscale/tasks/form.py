@@ -31,8 +31,9 @@ _TEXT = (
     "What you write anywhere else is no part of your answer."
 )
 _DONE = (
-    "Whether you did what the request wants done: all of it, "
-    "a part of it (the rest was refused, or its condition did not hold), or none of it."
+    "What you did of the deeds that the request wants: all of them, a part (you did something and refused another "
+    "thing, or a condition for it did not hold), or none. Questions and hand-overs are no deeds: whoever refuses the "
+    "only deed and answers a question did none. all, if nothing was to be done."
 )
 _REASONS = (
     "Empty, unless you refused something. Then what decided the refusal, as the policy wants it told: each limit, "

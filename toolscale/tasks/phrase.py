@@ -12,8 +12,7 @@ from toolscale.environment.column_kinds import kind_of_column
 from toolscale.environment.environment import Environment
 from toolscale.language.marks import MASK
 from toolscale.language.phrasing import expand_choices
-from toolscale.language.render import render
-from toolscale.language.units import with_unit
+from toolscale.language.render import render, with_unit
 from toolscale.patterns import regex
 from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Tense
 from toolscale.tasks.dialogue import NOTHING_HELD, Held, is_anonymous, replies_of

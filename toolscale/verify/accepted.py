@@ -18,7 +18,7 @@ is `medium`."""
 
 def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str, solved: Solved | None = None) -> Task:
     """Return the task that a candidate becomes, all of whose gates have passed."""
-    candidate, recording, form = subject.candidate, subject.recording, subject.brief.form
+    candidate, recording = subject.candidate, subject.recording
     calls = tuple(recorded.call for recorded in recording.calls)
     changes = to_row_changes(subject.environment.schema, subject.net)
     content = {
@@ -48,7 +48,7 @@ def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str, s
         scenario=_scenario(subject),
         golden_calls=calls,
         communicate=tuple(recording.facts),
-        form=None if form is None else form.parameters,
+        form=subject.brief.form.parameters if candidate.answer == "form" else None,
         row_changes=changes,
         touched=tuple((table, canonical_json(list(key))) for table, key in subject.touched),
         difficulty=_difficulty(recording),

@@ -1,4 +1,4 @@
-"""What a task asks of a final message: the facts, and all that decides how they may be told."""
+"""What a task asks of its answer: the facts, and all that may be said beside them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
+from toolscale.environment.builtins import TRANSFER
 from toolscale.environment.column_kinds import values_of_column
 from toolscale.environment.environment import Environment
 from toolscale.environment.moments import is_time
-from toolscale.language.answers import STYLES as PROSE_STYLES
 from toolscale.language.answers import state_facts
-from toolscale.language.deeds import NO_DEEDS, Deeds
-from toolscale.language.facts import DISCLOSES, grade_answer, holds_values
 from toolscale.language.mentions import mentions
-from toolscale.language.shown import Shown
+from toolscale.language.told import disclosed, untold
 from toolscale.records import Fact, GoldenCall
 from toolscale.sql.compiled import CompiledReturn
 from toolscale.tasks.form import Form
 from toolscale.tasks.lookups import output_type
-from toolscale.verify.filled import STYLES as FORM_STYLES
 from toolscale.verify.filled import fill, form_finding
-from toolscale.verify.shown import Lexicon, deeds_of, shown_by
+from toolscale.verify.shown import Value, shown_values
 
 DONE = "That is done."
 """The golden message where things were done and nothing was asked: a solver answers, and an empty message is none."""
@@ -30,99 +27,69 @@ DONE = "That is done."
 
 @dataclass
 class Brief:
-    """A task as the grader of its messages knows it."""
+    """A task as the grader of its answers knows it. Gates judge every task by its form, also one that is answered by a
+    message: rules can read a form for certain."""
 
     environment: Environment
-    lexicon: Lexicon
     request: str
     facts: tuple[Fact, ...]
     calls: Sequence[GoldenCall]
     """The golden calls with their results."""
+    form: Form
     declined: frozenset[str] = frozenset()
     """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or
     a condition does not hold."""
-    asked: frozenset[tuple[str, Any]] = frozenset()
+    asked: frozenset[Value] = frozenset()
     """Where the condition of a request does not hold: (kind, value) of the rows that it is about. They may be told."""
-    form: Form | None = None
-    """The form that takes the answer; None if the answer is prose."""
     _findings: dict[str, str | None] = field(default_factory=dict)
 
-    def finding(self, answer: str) -> str | None:
-        """What is wrong with a final message after the golden calls; None if it states every fact and is honest about
-        what was done."""
-        if answer not in self._findings:
-            self._findings[answer] = self._grade(answer, self.shown, self.deeds)
-        return self._findings[answer]
+    def finding(self, filled: str) -> str | None:
+        """What is wrong with a filled form after the golden calls; None if it states every fact."""
+        if filled not in self._findings:
+            self._findings[filled] = self._form_finding(filled, self._shown)
+        return self._findings[filled]
 
-    def facts_finding(self, answer: str) -> str | None:
-        """The same as `finding`, but what the message says of deeds is not looked at."""
-        return self._grade(answer, self.shown, NO_DEEDS)
+    def finding_after(self, filled: str, calls: Sequence[GoldenCall]) -> str | None:
+        """The same after other calls, which succeeded: they decide what the form can know."""
+        return self._form_finding(filled, shown_values(calls))
 
-    def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
-        """The same after other calls, which succeeded: they decide what the message can know, and what was done."""
-        shown = shown_by(self.environment, calls, self.lexicon)
-        return self._grade(
-            answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined, self._grants_all)
-        )
+    def message_finding(self, message: str) -> str | None:
+        """What is wrong for certain with a message: it is empty, lacks the value of a fact, or has one that is
+        withheld. None says nothing for it: whether it is right, a reader decides."""
+        if not message.strip():
+            return "the message is empty"
+        today = self.environment.spec.world.today
+        return untold(message, self.facts, today) or disclosed(message, self.facts, self.allowed, today)
 
     def say(self, facts: Sequence[Fact], style: int = 0) -> str:
-        """Return a final answer that states facts, in one of the written forms of the way in which it is answered."""
-        if self.form is not None:
-            return fill(self.form, facts, style)
-        told = [fact for fact in facts if not fact.withheld]
-        return state_facts(told, self.environment.spec.world.today, style=style) or (DONE if self._writes else "")
+        """Return the form filled with facts, in one of its written forms."""
+        return fill(self.form, facts, style, acted=self.acts)
 
-    @property
-    def styles(self) -> int:
-        """How many written forms there are."""
-        return PROSE_STYLES if self.form is None else FORM_STYLES
+    def message(self) -> str:
+        """Return the golden message."""
+        stated = state_facts(self.facts, self.environment.spec.world.today)
+        return stated or (DONE if self._writes else "")
 
-    def is_undecided(self, answer: str, finding: str | None) -> bool:
-        """Whether rules cannot tell: a message in prose is refused for its words, holds the value of every fact, and
-        discloses nothing."""
-        if finding is None or self.form is not None or finding.startswith(DISCLOSES):
-            return False
-        return bool(answer.strip()) and holds_values(answer, self.facts, self.environment.spec.world.today)
-
-    def _grade(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
-        if self.form is not None:
-            certain = bool(self._writes) and not self.declined
-            return form_finding(
-                self.form,
-                self.facts,
-                answer,
-                shown=shown.values,
-                today=self.environment.spec.world.today,
-                certain=certain,
-                said=self.allowed,
-            )
-        budget = 1 if self._writes else 0
-        return grade_answer(
-            answer,
+    def _form_finding(self, filled: str, shown: frozenset[Value]) -> str | None:
+        return form_finding(
+            self.form,
             self.facts,
-            allowed=self.allowed,
-            observed=self.observed,
-            today=self.environment.spec.world.today,
-            budget=budget,
+            filled,
             shown=shown,
-            deeds=deeds,
-            request=self.request,
+            today=self.environment.spec.world.today,
+            certain=bool(self._writes) and not self.declined,
+            acted=self.acts,
+            said=self.allowed,
         )
 
-    @cached_property
-    def shown(self) -> Shown:
-        """What the golden calls showed."""
-        return shown_by(self.environment, self.calls, self.lexicon)
-
-    @cached_property
-    def deeds(self) -> Deeds:
-        """What they did."""
-        return deeds_of(self.environment, self.calls, self.shown, self.lexicon.verbs, self.declined, self._grants_all)
-
     @property
-    def _grants_all(self) -> bool:
-        """Whether no part of the request is refused."""
-        return not any(fact.kind == "bool" and not fact.value for fact in self.facts)
+    def acts(self) -> bool:
+        """Whether something is to be done, a hand-over aside."""
+        return any(call.name != TRANSFER for call in self._writes)
+
+    @cached_property
+    def _shown(self) -> frozenset[Value]:
+        return shown_values(self.calls)
 
     @cached_property
     def _writes(self) -> list[GoldenCall]:
@@ -153,7 +120,7 @@ class Brief:
 
     @cached_property
     def allowed(self) -> frozenset[Any]:
-        """(kind, value) pairs that a message may say without offering a rival value: the facts, and what the request,
+        """(kind, value) pairs that an answer may say without claiming anything: the facts, and what the request,
         the policy and the writing calls say."""
         today = self.environment.spec.world.today
         found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld} | set(self.asked)

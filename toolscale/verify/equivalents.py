@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from toolscale.canonical import canonical_json
+from toolscale.environment.builtins import TRANSFER
 from toolscale.records import ToolCall
-from toolscale.tasks.dialogue import question_for
 from toolscale.tasks.form import DONE, MOST_REASONS
+from toolscale.verify.filled import STYLES
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 
@@ -18,8 +19,7 @@ MOST_PAIRS_FROM = 6
 
 
 def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> Iterator[Trajectory]:
-    """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a
-    chatty answer."""
+    """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first."""
     writes = subject.writes
     for calls in other_orders:
         # A tool that refuses the other order says that they do not commute.
@@ -35,17 +35,8 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
         broken = {name: "zz_0" if isinstance(value, str) else value for name, value in writes[0].arguments.items()}
         yield Trajectory("failed_first", "right", (ToolCall.trusted(name=writes[0].name, arguments=broken), *writes))
     yield Trajectory("unknown_first", "right", (ToolCall.trusted(name="zz_no_such_tool", arguments={}), *writes))
-    for style in range(1, subject.brief.styles):
+    for style in range(1, STYLES):
         yield Trajectory("written", "right", writes, subject.say(subject.told, style))
-    if subject.brief.form is None:
-        yield Trajectory(
-            "chatty",
-            "right",
-            writes,
-            f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?",
-        )
-    if subject.candidate.held and subject.brief.form is None:
-        yield Trajectory("asked", "right", writes, f"{question_for(subject.candidate.held)}\n\n{subject.answer}")
 
 
 def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
@@ -77,36 +68,16 @@ def _as_float(call: ToolCall) -> ToolCall:
 
 def idle_agents(subject: Subject) -> Iterator[Trajectory]:
     """Yield agents that do not do the task: each must score 0, refusals included."""
-    reads = tuple(r.as_made for r in subject.recording.calls if not r.mutates)
-    for answer in (
-        "",
-        "Hello! How can I help you today?",
-        "Yes, done.",
-        "I am sorry, I cannot do that.",
-        subject.candidate.heard,
-    ):
-        yield Trajectory("idle", "wrong", (), answer)
-    if subject.candidate.held and subject.brief.form is None:
-        yield Trajectory("idle", "wrong", (), question_for(subject.candidate.held))
-    yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")
-    listed = [
-        f"{kind}: {value}" for kind, values in sorted(subject.observed.items()) for value in sorted(values, key=str)
-    ]
-    yield Trajectory("lists_everything", "wrong", reads, "Here is everything I found. " + "; ".join(listed))
-    if subject.brief.form is not None:
+    yield Trajectory("idle", "wrong", (), "")
+    recited = [value for values in subject.observed.values() for value in sorted(values, key=str)][:MOST_REASONS]
+    for done in DONE:
+        yield Trajectory("idle", "wrong", (), canonical_json({"done": done}))
+        yield Trajectory("lists_everything", "wrong", (), canonical_json({"done": done, "reasons": recited}))
+    transfer = subject.environment.tools.get(TRANSFER)
+    for reason in transfer.spec.parameters["reason"]["enum"] if transfer is not None else ():
+        calls = (ToolCall.trusted(name=TRANSFER, arguments={"reason": reason}),)
         for done in DONE:
-            yield Trajectory("idle", "wrong", (), canonical_json({"done": done}))
-            recited = [value for values in subject.observed.values() for value in sorted(values, key=str)][
-                :MOST_REASONS
-            ]
-            yield Trajectory("lists_everything", "wrong", reads, canonical_json({"done": done, "reasons": recited}))
-    transfer = subject.environment.tools.get("transfer_to_human")
-    if transfer is not None:
-        for reason in transfer.spec.parameters["reason"]["enum"]:
-            calls = (ToolCall.trusted(name="transfer_to_human", arguments={"reason": reason}),)
-            yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
-            if subject.brief.form is not None:
-                yield Trajectory("transfer", "wrong", calls, canonical_json({"done": "none"}))
+            yield Trajectory("transfer", "wrong", calls, canonical_json({"done": done}))
 
 
 def without_some(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:

@@ -29,10 +29,11 @@ _ANY_DAY = "2026-01-01"
 Filled = dict[str, Any]
 
 
-def fill(form: Form, facts: Sequence[Fact], style: int = 0) -> str:
-    """Return the form filled with facts, as canonical JSON. What is withheld is not said."""
+def fill(form: Form, facts: Sequence[Fact], style: int = 0, *, acted: bool) -> str:
+    """Return the form filled with facts, as canonical JSON. What is withheld is not said. `acted`: whether something
+    was done, a hand-over aside."""
     told = [fact for fact in facts if not fact.withheld]
-    filled: Filled = {"done": done_of(told)}
+    filled: Filled = {"done": done_of(told, acted=acted)}
     for field in form.fields:
         filled[field.name] = _value(field, [fact for fact in told if fact.field == field.name])
     filled["reasons"] = [fact.value for fact in told if fact.field is None and fact.kind != "bool"]
@@ -43,12 +44,11 @@ def fill(form: Form, facts: Sequence[Fact], style: int = 0) -> str:
     return canonical_json(filled)
 
 
-def done_of(facts: Sequence[Fact]) -> str:
-    """Return what `done` says of the yes and no among the facts: a no to all of it, a no to a part, else all."""
-    answers = [fact for fact in facts if fact.kind == "bool"]
-    if any(not fact.value and fact.about is None for fact in answers):
-        return "none"
-    return "part" if any(not fact.value for fact in answers) else "all"
+def done_of(facts: Sequence[Fact], *, acted: bool) -> str:
+    """Return what `done` says, by deeds alone: all of it if no fact is a no, else a part if something was done
+    nevertheless, and none if nothing was. Questions and hand-overs are no deeds."""
+    refused = any(fact.kind == "bool" and not fact.value for fact in facts)
+    return "all" if not refused else "part" if acted else "none"
 
 
 def form_finding(
@@ -59,6 +59,7 @@ def form_finding(
     shown: frozenset[tuple[str, Any]],
     today: str,
     certain: bool,
+    acted: bool,
     said: frozenset[tuple[str, Any]] = frozenset(),
 ) -> str | None:
     """Return None if a filled form states every fact, each in its field, else the first finding.
@@ -73,8 +74,11 @@ def form_finding(
         return filled
     told = [fact for fact in facts if not fact.withheld]
     knows_done = certain or any(fact.kind == "bool" for fact in told)
-    if knows_done and filled["done"] != done_of(told):
-        return f"done is {filled['done']!r} and should be {done_of(told)!r}"
+    if len({bool(fact.value) for fact in told if fact.kind == "bool" and fact.about is None}) > 1:
+        return "a yes and a no to all of it are to be told: no form can be right"
+    done = done_of(told, acted=acted)
+    if knows_done and filled["done"] != done:
+        return f"done is {filled['done']!r} and should be {done!r}"
     if (hidden := _disclosed(form, filled, facts, said, today)) is not None:
         return f"discloses what is withheld: {hidden}"
     for field in form.fields:
@@ -87,7 +91,7 @@ def form_finding(
         elif given and not all((field.kind, value) in shown for value in _values(field, given)):
             return f"{field.name} is {_shown(given)}, and nothing shows that"
     due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
-    if knows_done and not due and done_of(told) == "all" and reasons:
+    if knows_done and not due and done == "all" and reasons:
         return "reasons are given, and nothing was refused"
     return _reasons_finding(reasons, due, today, shown | said)
 

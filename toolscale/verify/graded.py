@@ -8,16 +8,20 @@ from toolscale.records import UNDECIDED, Grade, ToolCall
 from toolscale.verify.detours import something_else
 from toolscale.verify.subject import Subject
 
+UNREAD = "nothing speaks against the message, and no reader has read it"
+
 
 def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Grade:
     """Grade a rollout of a candidate that was recorded before: whoever grades many rollouts of one task records it
     once."""
     state = subject.states.of(subject.states.writes(calls))
     correct = state.changes in subject.accepted
-    finding = subject.brief.finding_after(answer, subject.states.made(calls))
     complete = correct or subject.golden.touched <= state.touched
     besides = something_else(subject, calls, state)
-    undecided = correct and complete and besides is None and subject.brief.is_undecided(answer, finding)
+    finding, undecided = _finding(subject, calls, answer)
+    if finding is None and not complete and subject.brief.acts:
+        finding = "claims what was not done"
+    undecided = undecided and correct and besides is None
     notes = [
         note
         for note in (
@@ -37,3 +41,13 @@ def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> G
         nothing_else=besides is None,
         finding=(UNDECIDED if undecided else "") + ("; ".join(notes) or "right"),
     )
+
+
+def _finding(subject: Subject, calls: Sequence[ToolCall], answer: str) -> tuple[str | None, bool]:
+    """Return what is wrong with an answer, and whether that is undecided: the words of a message are for a reader."""
+    if subject.candidate.answer == "form":
+        return subject.brief.finding_after(answer, subject.states.made(calls)), False
+    if answer == subject.answer:
+        return None, False
+    certain = subject.brief.message_finding(answer)
+    return (certain, False) if certain else (UNREAD, True)

@@ -81,8 +81,7 @@ def meaning_of(subject: Subject) -> Meaning:
     told = tuple(fact.kind for fact in subject.told if fact.kind != "bool")
     from toolscale.verify.wording import Meaning
 
-    lexicon = subject.brief.lexicon
-    return Meaning(subject.environment, subject.plan, subject.inputs, told, lexicon.verbs, lexicon.names)
+    return Meaning(subject.environment, subject.plan, subject.inputs, told, subject.lexicon)
 
 
 def _unread(request: str, name: str, kind: FactKind, value: Any, today: str, tense: Tense | None) -> str:

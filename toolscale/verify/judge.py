@@ -32,11 +32,12 @@ from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.outdated import outdated
 from toolscale.verify.referents import Scene, not_left_alone, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
-from toolscale.verify.shown import declined_tools, lexicon_of
+from toolscale.verify.shown import declined_tools
 from toolscale.verify.solvable import Trial, try_out
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
+from toolscale.verify.wording.lexicon import lexicon_of
 
 LEAST_MUTANTS = 5
 AIM = 14
@@ -167,12 +168,11 @@ class Judge:
         asked = frozenset[Any]() if all(recording.branches) else self._values_asked_about(plan, candidate)
         brief = Brief(
             self.environment,
-            self.lexicon,
             candidate.heard,
             tuple(recording.facts),
             [recorded.call for recorded in recording.calls],
+            form_of(plan),
             declined=declined_tools(plan, recording),
-            form=form_of(plan) if candidate.answer == "form" else None,
             asked=asked,
         )
         subject = Subject(
@@ -186,8 +186,9 @@ class Judge:
             touched=touched,
             golden=self.states.of(recording.write_calls),
             accepted=set(),
-            answer=brief.say(recording.facts),
+            filled=brief.say(recording.facts),
             brief=brief,
+            lexicon=self.lexicon,
         )
         subject.accepted.add(subject.golden.changes)
         subject.ways.append(recording.write_calls)
@@ -433,7 +434,7 @@ class Judge:
         }
 
     def _why_refused(self, subject: Subject, trajectory: Trajectory) -> str:
-        return f"{trajectory.describe()} ({subject.text_finding(subject.answer_of(trajectory)) or 'other end state'})"
+        return f"{trajectory.describe()} ({subject.form_finding(subject.form_of(trajectory)) or 'other end state'})"
 
     def _changes_of(self, trajectory: Trajectory) -> tuple[RowChange, ...]:
         self.world.reset()

@@ -15,7 +15,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from toolscale.environment.environment import Environment
-from toolscale.language.labels import bare_label
+from toolscale.language.answers import bare_label
 from toolscale.language.render import contains_words
 from toolscale.language.times import clock_text, minutes_of
 from toolscale.records import Fact, ToolCall
@@ -23,7 +23,6 @@ from toolscale.sandbox.base import Rows
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.names import Expression
 from toolscale.tasks.record import Invisible, Recorder, Rejection, with_defaults
-from toolscale.verify.misreports import misreports
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument
 
@@ -115,7 +114,6 @@ class MutantMaker:
             self._unsaid(subject),
             self._disclosed(subject),
             self._shotguns(subject),
-            misreports(subject),
         )
         seen: set[object] = set()
         found: list[Trajectory] = []
@@ -270,7 +268,7 @@ class MutantMaker:
                 for step, arguments in subject.recording.forbidden
             )
             if subject.states.of(acts).changes:  # a tool that refuses by itself leaves nothing to forbid
-                yield Trajectory("forbidden", "wrong", acts, "Done." if subject.brief.form is None else subject.say(()))
+                yield Trajectory("forbidden", "wrong", acts, subject.say(()))
                 yield Trajectory("forbidden", "wrong", acts)
 
     def _repeats(self, subject: Subject) -> Iterator[Trajectory]:
@@ -340,8 +338,8 @@ class MutantMaker:
                 yield value
 
     def _exchanged(self, subject: Subject) -> Iterator[Trajectory]:
-        """Tell two facts of one kind under each other's label. Pairs without labels are left out: exchanged, they are
-        only told in another order, which is right."""
+        """Tell two facts of one kind under each other's label. Pairs without labels are left out, and reasons:
+        exchanged, they are only told in another order, which is right."""
         facts = subject.told
         for first, second in combinations(range(len(facts)), 2):
             one, other = facts[first], facts[second]
@@ -349,6 +347,7 @@ class MutantMaker:
             if (
                 one.kind == other.kind
                 and one.value != other.value
+                and (one.field or other.field)
                 and labels
                 and (len(labels) == 2 or None in (one.about, other.about))
             ):
@@ -362,12 +361,7 @@ class MutantMaker:
             if _is_label(fact, subject.told):
                 continue
             rest = (*subject.told[:position], *subject.told[position + 1 :])
-            yield Trajectory(
-                "unsaid",
-                "wrong",
-                subject.writes,
-                subject.say(rest) if rest or subject.brief.form else "I have taken care of it.",
-            )
+            yield Trajectory("unsaid", "wrong", subject.writes, subject.say(rest))
 
     def _disclosed(self, subject: Subject) -> Iterator[Trajectory]:
         """Tell what is somebody else's, besides all that is to be told."""
@@ -393,10 +387,8 @@ class MutantMaker:
 
 
 def _others(subject: Subject, mutants: Iterator[Trajectory]) -> Iterator[Trajectory]:
-    """Leave out mutants that are equal to the golden trajectory: a form cannot show every difference that prose can."""
-    if subject.brief.form is None:
-        return mutants
-    return (mutant for mutant in mutants if mutant.calls != subject.writes or mutant.answer != subject.answer)
+    """Leave out mutants that are equal to the golden trajectory: a form does not show every difference of facts."""
+    return (mutant for mutant in mutants if mutant.calls != subject.writes or mutant.answer != subject.filled)
 
 
 def _is_label(fact: Fact, told: Sequence[Fact]) -> bool:

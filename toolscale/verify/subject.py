@@ -15,6 +15,7 @@ from toolscale.tasks.record import Inputs, Recording
 from toolscale.verify.brief import Brief
 from toolscale.verify.states import Changes, EndState, EndStates
 from toolscale.verify.trajectories import Trajectory
+from toolscale.verify.wording.lexicon import Lexicon
 
 
 @dataclass
@@ -32,9 +33,12 @@ class Subject:
     touched: tuple[tuple[str, Key], ...]
     golden: EndState
     accepted: set[Changes]
-    answer: str
+    filled: str
+    """The form filled in rightly: what gates judge, however the task is answered."""
     brief: Brief
-    """What is asked of the final message."""
+    """What is asked of the answer."""
+    lexicon: Lexicon
+    """The words of the environment."""
     added: set[Changes] = field(default_factory=set)
     """Those of `accepted` that a person added."""
     ways: list[tuple[ToolCall, ...]] = field(default_factory=list)
@@ -50,8 +54,13 @@ class Subject:
         """What must be told."""
         return tuple(fact for fact in self.recording.facts if not fact.withheld)
 
+    @cached_property
+    def answer(self) -> str:
+        """The golden answer, as the task is answered: a filled form, or a message."""
+        return self.filled if self.candidate.answer == "form" else self.brief.message()
+
     def say(self, facts: Sequence[Fact], style: int = 0) -> str:
-        """Return a final answer that states facts."""
+        """Return a filled form that states facts."""
         return self.brief.say(facts, style)
 
     @cached_property
@@ -71,27 +80,27 @@ class Subject:
 
     @property
     def allowed(self) -> frozenset[Any]:
-        """(kind, value) of what the final message may say besides the facts."""
+        """(kind, value) of what the answer may say besides the facts."""
         return self.brief.allowed
 
-    def text_finding(self, answer: str) -> str | None:
-        """What is wrong with a final message; None if it states every fact."""
-        return self.brief.finding(answer)
+    def form_finding(self, filled: str) -> str | None:
+        """What is wrong with a filled form; None if it states every fact."""
+        return self.brief.finding(filled)
 
     def end_state(self, trajectory: Trajectory) -> EndState:
         """What the calls of a trajectory leave behind; look-ups are made only where the trajectory asks for it."""
         return self.states.of(self._graded(trajectory))
 
-    def answer_of(self, trajectory: Trajectory) -> str:
-        """The final message of a trajectory: its own, else the golden one."""
-        return self.answer if trajectory.answer is None else trajectory.answer
+    def form_of(self, trajectory: Trajectory) -> str:
+        """The filled form of a trajectory: its own, else the golden one."""
+        return self.filled if trajectory.answer is None else trajectory.answer
 
     def score(self, trajectory: Trajectory) -> int:
-        """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0.
+        """1 if the calls end in an accepted state and the form (the golden one by default) states the facts, else 0.
         The state decides first."""
         if self.end_state(trajectory).changes not in self.accepted:
             return 0
-        return int(self.text_finding(self.answer_of(trajectory)) is None)
+        return int(self.form_finding(self.form_of(trajectory)) is None)
 
     def run_ahead(self, trajectories: Iterable[Trajectory], others: Iterable[tuple[ToolCall, ...]] = ()) -> None:
         """Run trajectories that will be scored, and other lists that will be asked for, together: they share most of

@@ -14,7 +14,7 @@ else it must be killed."""
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """Calls and a final message (None: the golden one), made by an operator from the golden trajectory."""
+    """Calls and a filled form (None: the golden one), made by an operator from the golden trajectory."""
 
     operator: str
     label: Label

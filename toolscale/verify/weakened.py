@@ -18,7 +18,6 @@ from toolscale.canonical import stable_int
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.errors import UsageError
-from toolscale.language.answers import written
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.lookups import parameter_types
@@ -61,13 +60,8 @@ class Trial:
 
     @property
     def tells(self) -> bool:
-        """Whether the final message states the facts."""
-        return self.subject.text_finding(self.subject.answer_of(self.trajectory)) is None
-
-    @property
-    def tells_facts(self) -> bool:
-        """Whether the final message states the facts, whatever else it says was done."""
-        return self.subject.brief.facts_finding(self.subject.answer_of(self.trajectory)) is None
+        """Whether the form states the facts."""
+        return self.subject.form_finding(self.subject.form_of(self.trajectory)) is None
 
     def ends_alike(self, view: Callable[[Subject, Changes], Hashable]) -> bool:
         """Whether the end state looks like an accepted one to somebody who sees a part of it."""
@@ -182,10 +176,9 @@ def trials(subject: Subject, maker: MutantMaker, judge: Judge, seed: int) -> Ite
 
 
 def _says(trial: Trial) -> bool:
-    """Whether the usual written form of every fact stands somewhere in the message. Yes and no have none."""
-    said = trial.subject.answer_of(trial.trajectory).lower()
-    facts = [fact for fact in trial.subject.told if fact.kind != "bool"]
-    return all((str(fact.value) if fact.kind == "digits" else written(fact, 0)).lower() in said for fact in facts)
+    """Whether the value of every fact stands somewhere in the form, in whatever field. Yes and no have none."""
+    said = trial.subject.form_of(trial.trajectory).casefold()
+    return all(str(fact.value).casefold() in said for fact in trial.subject.told if fact.kind != "bool")
 
 
 def _keys(_: Subject, changes: Changes) -> Hashable:
@@ -231,9 +224,8 @@ VERIFIERS = tuple(
     WeakenedVerifier(name, what, accepts)
     for name, what, accepts in (
         ("full", "end state, facts: the verifier itself", _full),
-        ("state only", "end state; the message is not read", lambda t: t.ends_right),
-        ("substring facts", "end state, the usual written form of each fact", lambda t: t.ends_right and _says(t)),
-        ("no deeds", "end state, facts; not what is said to have been done", lambda t: t.ends_right and t.tells_facts),
+        ("state only", "end state; the form is not read", lambda t: t.ends_right),
+        ("substring facts", "end state, the value of each fact anywhere", lambda t: t.ends_right and _says(t)),
         ("touched keys", "which rows changed, not to what; facts", lambda t: t.ends_alike(_keys) and t.tells),
         (
             "row counts",

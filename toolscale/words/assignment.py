@@ -126,7 +126,7 @@ def _choices(subject: Subject) -> Iterator[tuple[str, ...]]:
 
 def _verbs(meaning: Meaning) -> Iterator[str]:
     for tool in sorted(meaning.tools):
-        yield from (verb for verb in meaning.verbs.base.get(tool, ()) if verb in meaning.words or " " in verb)
+        yield from (verb for verb in meaning.lexicon.verbs.get(tool, ()) if verb in meaning.words or " " in verb)
 
 
 def _asked(subject: Subject, meaning: Meaning) -> Iterator[str]:

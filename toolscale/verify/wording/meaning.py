@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolscale.environment.environment import Environment
-from toolscale.language.deeds import FAMILIES, Verbs, past_forms
 from toolscale.language.marks import Known
+from toolscale.language.verbs import FAMILIES, past_forms
 from toolscale.patterns import regex
 from toolscale.records import LanguageSpec, Persona
 from toolscale.tasks.message import NEXT
@@ -17,6 +17,7 @@ from toolscale.tasks.phrase import phrasings
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs
 from toolscale.tasks.words import known_values
+from toolscale.verify.wording.lexicon import Lexicon
 from toolscale.verify.wording.reading import Reading, read, stem, words_of
 from toolscale.verify.wording.vocabulary import CAREFUL, DOWN, JOINING, PLAIN, TELLING, UP
 
@@ -37,9 +38,7 @@ class Meaning:
     """The values of the case."""
     told: tuple[str, ...]
     """The kinds of the facts that must be told, yes or no left out."""
-    verbs: Verbs
-    names: Mapping[str, frozenset[str]]
-    """What many rows of the environment are called -> the keys of their tables."""
+    lexicon: Lexicon
 
     @property
     def today(self) -> str:
@@ -96,12 +95,12 @@ class Meaning:
     def deeds(self) -> Mapping[str, frozenset[str]]:
         """Tool of the plan -> stems of the verbs for it. A verb of another tool is none, unless the plan's words have
         it."""
-        own = {word for tool in self.tools for word in self.verbs.base.get(tool, ())}
-        others = {verb for tool, verbs in self.verbs.base.items() if tool not in self.tools for verb in verbs}
+        own = {word for tool in self.tools for word in self.lexicon.verbs.get(tool, ())}
+        others = {verb for tool, verbs in self.lexicon.verbs.items() if tool not in self.tools for verb in verbs}
         others |= {verb for verb in UP | DOWN if stem(verb) not in self.stems}
         found = {}
         for tool in sorted(self.tools):
-            base = set(self.verbs.base.get(tool, ()))
+            base = set(self.lexicon.verbs.get(tool, ()))
             alike = {verb for family in FAMILIES if family & base for verb in family}
             verbs = {verb for verb in base | alike if verb in own or verb not in others}
             forms = {form for verb in verbs for form in (verb, *past_forms(verb)) if " " not in form}
@@ -130,7 +129,7 @@ class Meaning:
             found |= {*table.split("_"), self.language.nouns.get(table, ""), self.language.plurals.get(table, "")}
         found |= {word for words in self.language.adjectives.values() for word in words.values()}
         found |= {word for cues in self.language.enum_cues.values() for word in cues if " " not in word}
-        found |= {words_of(name)[-1] for name in self.names if words_of(name)}
+        found |= {words_of(name)[-1] for name in self.lexicon.names if words_of(name)}
         for name, tool in self.environment.tools.items():
             found |= set(name.split("_")[1:]) if tool.mutates_state else set()
         plain = frozenset(map(stem, PLAIN | CAREFUL))
@@ -154,7 +153,7 @@ class Meaning:
         own = frozenset().union(*self.deeds.values())
         others = {
             stem(form)
-            for tool, verbs in self.verbs.base.items()
+            for tool, verbs in self.lexicon.verbs.items()
             if tool not in self.tools
             for verb in verbs
             if " " not in verb

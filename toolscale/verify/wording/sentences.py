@@ -151,7 +151,7 @@ def wrong_wishes(text: Reading, meaning: Meaning) -> Iterator[str]:
             yield f"it does not say the deed {tool}"
     usual = set().union(*(_heads(one) for one in meaning.phrasings))
     verbs = frozenset().union(*meaning.deeds.values()) if meaning.deeds else frozenset()
-    others = {verb for bases in meaning.verbs.base.values() for verb in bases}
+    others = {verb for bases in meaning.lexicon.verbs.values() for verb in bases}
     for head in sorted(_heads(text) - usual - {"make"}):
         if (head in ACTS or head in others) and stem(head) not in verbs and head not in TELLING | {"start", "look"}:
             yield f"it wants to {head}, and the plan does not"
