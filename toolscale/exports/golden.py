@@ -21,6 +21,7 @@ from toolscale.records import GoldenCall, Split, Task
 from toolscale.rollout.person import answer_to
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.dialogue import question_for
+from toolscale.tasks.form import with_domain_form, with_listing
 from toolscale.verify.judge import Judge
 
 Message = Mapping[str, Any]
@@ -45,6 +46,17 @@ class Golden:
     def messages(self) -> list[dict[str, Any]]:
         """The whole conversation, as OpenAI messages."""
         return golden_messages(self.prompt, self.task, self.answer)
+
+    @property
+    def domain_tools(self) -> list[dict[str, Any]]:
+        """The tools that all tasks of the domain share, for hosts that bind tools to an environment."""
+        return with_domain_form(self.tools)
+
+    @property
+    def listed_prompt(self) -> list[Message]:
+        """The policy and the request, with a list of what the `final_answer` of the domain takes."""
+        *before, request = self.prompt
+        return [*before, {**request, "content": with_listing(request["content"], self.task.form)}]
 
     @property
     def versions(self) -> list[Golden]:

@@ -20,17 +20,20 @@ TOLD = (
 """What a model is told that plays the user."""
 
 
+BEGIN = "begin"
+"""What tau2 calls before a conversation: it says of which task the world is. No agent is offered it."""
+
+
 def domain_of(golden: Golden) -> str:
     """Return the domain of tau2 that a task belongs to. There all tasks of a domain share policy and tools: so
-    dialogues, whose policy says that one may ask, are a domain of their own, and so is each form."""
-    task = golden.task
-    talks = "_dialogue" if task.turns == "dialogue" else ""
-    return f"toolscale_{task.domain}{talks}{f'_{task.id}' if task.answer == 'form' else ''}"
+    dialogues, whose policy says that one may ask, are a domain of their own."""
+    return f"toolscale_{golden.task.domain}{'_dialogue' if golden.task.turns == 'dialogue' else ''}"
 
 
 def tau2_task(golden: Golden) -> dict[str, Any]:
     """Return a task as tau2 writes it."""
     _, request = golden.prompt
+    _, listed = golden.listed_prompt
     known = [f"{' / '.join(reply.words)}: {reply.says}" for reply in golden.task.candidate.replies]
     return {
         "id": golden.task.id,
@@ -43,7 +46,12 @@ def tau2_task(golden: Golden) -> dict[str, Any]:
                 "task_instructions": TOLD,
             }
         },
-        "initial_state": {"message_history": [{"role": "user", "content": request["content"]}]},
+        "initial_state": {
+            "initialization_actions": [
+                {"env_type": "assistant", "func_name": BEGIN, "arguments": {"task": golden.task.id}}
+            ],
+            "message_history": [{"role": "user", "content": listed["content"]}],
+        },
         "evaluation_criteria": {
             "actions": [
                 {"action_id": f"{call.name}_{number}", "name": call.name, "arguments": call.arguments}
@@ -61,7 +69,7 @@ def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     for name, tasks in domains.items():
         ids: dict[str, list[str]] = {split: [each.task.id for each in tasks if each.split == split] for split in SPLITS}
         yield f"domains/{name}/policy.md", str(tasks[0].prompt[0]["content"])
-        yield f"domains/{name}/tools.json", json_of(list(tasks[0].tools))
+        yield f"domains/{name}/tools.json", json_of(tasks[0].domain_tools)
         yield f"domains/{name}/tasks.json", json_of([tau2_task(each) for each in tasks])
         yield f"domains/{name}/split_tasks.json", json_of({"base": [each.task.id for each in tasks]} | ids)
     for file in FILES:
@@ -81,7 +89,8 @@ FORMATS = (
             "so it is a second number beside the Verifier's grade",
             "facts with a type, or facts that must not be said: it looks for pieces of text, so no `communicate_info` "
             "is written, and a run that does nothing has its reward 1 where nothing was to be changed",
-            "tools or a policy of one task: dialogues are a domain of their own, and so is each form",
+            "tools or a policy of one task: dialogues are a domain of their own, `final_answer` is the same for all "
+            "tasks of a domain, and the first message lists what it takes",
             "a last message without words: an agent that says nothing ends with an error",
             "an agent without a user (`llm_agent_solo`): it has no last message to grade",
             "where its worker processes learn of a domain: run without `--workers`",

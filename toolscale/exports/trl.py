@@ -39,18 +39,13 @@ def _sft(source: Source, _: Options) -> Iterator[tuple[str, str]]:
 
 def grpo_row(golden: Golden) -> dict[str, Any]:
     """Return a task: `environment` names the tools that it is offered."""
-    return {"id": golden.task.id, "prompt": list(golden.prompt), "environment": _toolset(golden)}
-
-
-def _toolset(golden: Golden) -> str:
-    return golden.task.domain if golden.task.form is None else f"{golden.task.domain}_{golden.task.id}"
+    return {"id": golden.task.id, "prompt": golden.listed_prompt, "environment": golden.task.domain}
 
 
 def _grpo(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     for split in SPLITS:
         yield f"{split}.jsonl", lines_of(map(grpo_row, source.of(split)))
-    toolsets = {_toolset(golden): list(golden.tools) for golden in source.golden}
-    yield "tools.json", json_of(toolsets)
+    yield "tools.json", json_of({golden.task.domain: golden.domain_tools for golden in source.golden})
     yield "toolscale_env.py", render("trl-grpo/toolscale_env.py.jinja")
 
 
@@ -78,6 +73,8 @@ FORMATS = (
         cannot=(
             "JSON Schema beyond types: the trainer makes schemas from signatures, so `ToolScaleTrainer` puts ours in "
             "their place, by a private attribute; arguments are checked when a tool is called in any case",
+            "tools of one row: `final_answer` is the same for all tasks of a domain, and the prompt lists what it "
+            "takes",
             "that an episode is over: worlds are given back when their environment is reset",
         ),
     ),

@@ -34,6 +34,8 @@ MOST_WORLDS = 64
 LONGEST_ARGUMENTS = 100_000
 """Characters of the arguments of a call as JSON."""
 LONGEST_MESSAGE = 100_000
+MOST_TRIES = 3
+"""Calls of the `final_answer` of a domain in one session. The last one counts as it is."""
 
 Made = TypeVar("Made")
 
@@ -83,6 +85,8 @@ class _Session:
     answer: str | None = None
     """The final answer, where a call has given it."""
     grade: Grade | None = None
+    tries: int = 0
+    """Calls that were meant to give the final answer."""
     lock: RLock = field(default_factory=RLock)
 
 
@@ -92,6 +96,10 @@ class Sessions:
     is not open.
 
     A session that nobody used for `idle_s` seconds is closed when another one is opened, or by `sweep`.
+
+    `domain_form`: for hosts that bind tools to an environment. Tasks that are answered by a form share one
+    `final_answer`; what it takes is listed under the request, and of the third call that does not fit nobody hears
+    more: it counts as it is.
     """
 
     def __init__(
@@ -102,8 +110,9 @@ class Sessions:
         most: int = MOST_SESSIONS,
         most_worlds: int = MOST_WORLDS,
         clock: Callable[[], float] = time.monotonic,
+        domain_form: bool = False,
     ) -> None:
-        self._playable = Playable(dataset)
+        self._playable, self._domain_form = Playable(dataset), domain_form
         self._idle_s, self._most, self._most_worlds, self._clock = idle_s, most, most_worlds, clock
         self._places: dict[str, _Place] = {}
         self._open: dict[str, _Session] = {}
@@ -133,7 +142,7 @@ class Sessions:
             if task.domain not in self._places:
                 self._places[task.domain] = _Place(*self._playable.world(task.domain), self._most_worlds)
             place, session_id = self._places[task.domain], uuid4().hex
-            transcript = Transcript(task, place.environment)
+            transcript = Transcript(task, place.environment, domain_form=self._domain_form)
             self._open[session_id] = _Session(transcript, place, place.episode(), self._clock())
         return session_id
 
@@ -229,13 +238,12 @@ class Sessions:
         if (problem := _refusal(session, arguments)) is not None:
             return ToolResult(error=problem)
         call = ToolCall(name=name, arguments=arguments)
+        if transcript.is_answer(call):
+            return self._answer(session, canonical_json(arguments))
         try:
             transcript.check(call)
         except UsageError as error:
             return ToolResult(error=str(error))
-        if transcript.is_answer(call):
-            session.answer = canonical_json(arguments)
-            return ToolResult(value={"taken": True})
         try:
             result = session.place.call(session.episode, call)
         except SandboxLimitError as error:  # its world is in no state that could be gone on with
@@ -244,6 +252,21 @@ class Sessions:
             session.grade = wrong(f"the calls hit a limit of the sandbox: {error}")
         transcript.add(call, result)
         return result
+
+    def _answer(self, session: _Session, given: str) -> ToolResult:
+        """Take a filled form, or say what is wrong with it."""
+        session.tries += 1
+        left = MOST_TRIES - session.tries
+        try:
+            session.answer = session.transcript.read_answer(given, whole=left > 0)
+        except UsageError as error:
+            if not self._domain_form:
+                return ToolResult(error=str(error))
+            if left > 0:
+                return ToolResult(error=f"{error}; call it again ({left} more)")
+            session.answer, session.grade = given, wrong(str(error))
+            return ToolResult(error=f"{error}; this was the last call, and it counts as it is")
+        return ToolResult(value={"taken": True})
 
     def _say(self, session: _Session, message: str) -> str | None:
         if session.answer is not None or session.grade is not None:
@@ -261,12 +284,12 @@ class Sessions:
 
     def _finish(self, session: _Session, answer: str | None, last: bool) -> Grade:
         if session.grade is None:
-            given = session.answer if session.answer is not None else answer
-            if (problem := _fault(session, given)) is not None and not last:
-                raise UsageError(problem)
-            session.answer = given or ""
-            if problem is not None:
-                session.grade = wrong(problem)
+            try:
+                session.answer = session.answer if session.answer is not None else _read(session, answer, last)
+            except UsageError as error:
+                if not last:
+                    raise
+                session.answer, session.grade = answer or "", wrong(str(error))
             else:
                 solution = session.transcript.solution(session.answer)
                 session.grade = session.place.grade(session.transcript.task, solution)
@@ -274,17 +297,13 @@ class Sessions:
         return session.grade
 
 
-def _fault(session: _Session, answer: str | None) -> str | None:
-    """Why something is no final answer."""
+def _read(session: _Session, answer: str | None, last: bool) -> str:
+    """Return a final answer as it is graded. UsageError if it is none."""
     if answer is None:
-        return "there is no final answer yet; give it"
+        raise UsageError("there is no final answer yet; give it")
     if len(answer) > LONGEST_MESSAGE:
-        return f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(answer):,}"
-    try:
-        session.transcript.check_answer(answer)
-    except UsageError as error:
-        return str(error)
-    return None
+        raise UsageError(f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(answer):,}")
+    return session.transcript.read_answer(answer, whole=not last)
 
 
 def _refusal(session: _Session, arguments: dict[str, Any]) -> str | None:

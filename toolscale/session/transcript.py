@@ -15,7 +15,7 @@ from toolscale.errors import UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.records.verdict import wrong
 from toolscale.rollout.unanswered import MOST_REPLIES, UNANSWERED
-from toolscale.tasks.form import with_form
+from toolscale.tasks.form import flat_form, with_domain_form, with_form, with_listing
 
 Line = dict[str, Any]
 
@@ -47,20 +47,30 @@ class View:
 
 
 class Transcript:
-    """A task that is worked on. `made` and `talk`: what was done before, as `View` shows it."""
+    """A task that is worked on. `made` and `talk`: what was done before, as `View` shows it. `domain_form`: a form is
+    the one that all tasks of the domain share, and what it takes is listed under the request."""
 
-    def __init__(self, task: Task, environment: Environment, made: Iterable[Line] = (), talk: Iterable[Line] = ()):
-        self.task, self._environment = task, environment
+    def __init__(
+        self,
+        task: Task,
+        environment: Environment,
+        made: Iterable[Line] = (),
+        talk: Iterable[Line] = (),
+        *,
+        domain_form: bool = False,
+    ):
+        self.task, self._environment, self._domain_form = task, environment, domain_form
         self.made, self.talk = list(made), list(talk)
         self._is_left = False
 
     def view(self) -> View:
         """Return what a solver sees now."""
+        tools = with_form([tool.spec.openai_function() for tool in self._environment.tools.values()], self.task.form)
         return View(
             self.task.id,
             system_message(self._environment, self.task.turns, self.task.answer),
-            with_form([tool.spec.openai_function() for tool in self._environment.tools.values()], self.task.form),
-            self.task.request,
+            with_domain_form(tools) if self._domain_form else tools,
+            with_listing(self.task.request, self.task.form) if self._domain_form else self.task.request,
             list(self.made),
             list(self.talk) if self.task.turns == "dialogue" else None,
         )
@@ -78,12 +88,22 @@ class Transcript:
 
     def check_answer(self, answer: str) -> None:
         """Raise UsageError if the task is answered by a form, and this is none that it takes: it can be given again."""
+        self.read_answer(answer)
+
+    def read_answer(self, answer: str, *, whole: bool = True) -> str:
+        """Return a final answer as it is graded: a form of the domain as one of the task. UsageError as in
+        `check_answer`. `whole`: a form of the domain must have all names that are listed."""
         if self.task.form is None:
-            return
+            return answer
         from toolscale.verify.filled import read_form
 
+        how = f"give the fields of {FINAL_ANSWER} as one JSON object"
+        if self._domain_form:
+            answer = flat_form(self.task.form, answer, whole=whole)
+            how = f"{FINAL_ANSWER} takes done, values and reasons"
         if isinstance(problem := read_form(self.task.form, answer), str):
-            raise UsageError(f"{problem}; give the fields of {FINAL_ANSWER} as one JSON object")
+            raise UsageError(f"{problem}; {how}")
+        return answer
 
     def add(self, call: ToolCall, result: ToolResult) -> None:
         """Note a call and what came of it."""

@@ -3,18 +3,24 @@ taken.
 
 The form says what is asked for and nothing of the outcome: a field of every branch is there, `done` and `reasons` are
 in every form.
+
+Where a host binds tools to an environment, all tasks of a domain share one `final_answer`. Its `values` takes the same
+fields by name, and what they are is listed under the request. What is filled in so is made flat (`flat_form`) before
+anything else reads it.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from toolscale.canonical import in_order
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.errors import UsageError
 from toolscale.patterns import regex
 from toolscale.records import FactKind, Tell
 
@@ -23,13 +29,20 @@ if TYPE_CHECKING:
 
 DONE = ("all", "part", "none")
 MOST_REASONS = 8
+DONE_FIELD, REASONS_FIELD, VALUES_FIELD = "done", "reasons", "values"
 _LONGEST_NAME = 48
+_SHOWN = 80
 
 _TEXT = (
     "Give your answer, once, when everything is done. Fill in what the person asked for; "
     "leave a field null where it does not apply. "
     "What you write anywhere else is no part of your answer."
 )
+_DOMAIN_TEXT = (
+    "Give your answer, once, when everything is done. `values` takes what the person asked for, by the names that are "
+    "listed under the request. What you write anywhere else is no part of your answer."
+)
+_VALUES = "Each name that is listed under the request, with its value, or null where it does not apply."
 _DONE = (
     "What you did of the deeds that the request wants: all of them, a part (you did something and refused another "
     "thing, or a condition for it did not hold), or none. Questions and hand-overs are no deeds: whoever refuses the "
@@ -99,23 +112,101 @@ class Form:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The JSON Schema of a filled form."""
-        properties: dict[str, Any] = {"done": {"type": "string", "enum": list(DONE), "description": _DONE}}
-        properties |= {field.name: field.schema for field in self.fields}
-        reason = {"type": ["string", "integer"], "maxLength": 80}
-        properties["reasons"] = {"type": "array", "items": reason, "maxItems": MOST_REASONS, "description": _REASONS}
-        return {"type": "object", "properties": properties, "required": ["done"], "additionalProperties": False}
+        return _parameters({field.name: field.schema for field in self.fields}, (DONE_FIELD,))
 
 
-def answer_function(parameters: dict[str, Any]) -> dict[str, Any]:
+def _parameters(asked: dict[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON Schema of a form whose fields are those that are `asked`, `done` and `reasons`."""
+    properties: dict[str, Any] = {DONE_FIELD: {"type": "string", "enum": list(DONE), "description": _DONE}, **asked}
+    reason = {"type": ["string", "integer"], "maxLength": 80}
+    properties[REASONS_FIELD] = {"type": "array", "items": reason, "maxItems": MOST_REASONS, "description": _REASONS}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+DOMAIN_PARAMETERS = _parameters({VALUES_FIELD: {"type": "object", "description": _VALUES}}, (DONE_FIELD, VALUES_FIELD))
+"""The JSON Schema of the `final_answer` that all tasks of a domain share."""
+
+
+def answer_function(parameters: dict[str, Any], text: str = _TEXT) -> dict[str, Any]:
     """Return `final_answer` with the parameters of a task, in the format of OpenAI's function calling, keys sorted as
     those of other tools."""
-    function = {"name": FINAL_ANSWER, "description": _TEXT, "parameters": parameters}
+    function = {"name": FINAL_ANSWER, "description": text, "parameters": parameters}
     return in_order({"type": "function", "function": function})
 
 
 def with_form(tools: Sequence[dict[str, Any]], parameters: dict[str, Any] | None) -> list[dict[str, Any]]:
     """Return the tools of a task: those of its domain, and `final_answer` if there is a form."""
     return [*tools] if parameters is None else [*tools, answer_function(parameters)]
+
+
+def with_domain_form(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the tools of a task, with the `final_answer` of its domain in the place of its own."""
+    shared = answer_function(DOMAIN_PARAMETERS, _DOMAIN_TEXT)
+    return [shared if tool["function"]["name"] == FINAL_ANSWER else tool for tool in tools]
+
+
+def with_listing(request: str, parameters: Mapping[str, Any] | None) -> str:
+    """Return a request, and under it what `values` takes. `parameters`: the JSON Schema of the task's own form; None if
+    it has no form."""
+    if parameters is None:
+        return request
+    asked = _asked(parameters)
+    listed = "".join(f"\n- {name} ({_sort_of(schema)}): {schema['description']}" for name, schema in asked.items())
+    takes = f"takes these, null where one does not apply:{listed}" if asked else "takes nothing here: {}"
+    return f"{request}\n\n---\nNot said by the person: `{VALUES_FIELD}` of {FINAL_ANSWER} {takes}"
+
+
+def _asked(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What a form takes beside `done` and `reasons`: name -> JSON Schema."""
+    fields = parameters["properties"].items()
+    return {name: schema for name, schema in fields if name not in (DONE_FIELD, REASONS_FIELD)}
+
+
+def _sort_of(schema: Mapping[str, Any]) -> str:
+    """The type of a field in a few words."""
+    item = schema.get("items")
+    if item is None:
+        return str(next(type_ for type_ in schema["type"] if type_ != "null"))
+    if item["type"] != "object":
+        return f"list of {item['type']}"
+    return f'list of {{"of": which one, "value": {item["properties"]["value"]["type"]}}}'
+
+
+def flat_form(parameters: Mapping[str, Any], answer: str, *, whole: bool = True) -> str:
+    """Return a filled form of the domain as one of a task, whose own form has `parameters`; both are JSON.
+
+    UsageError if `values` is no object, holds a name that is not listed, or (`whole`) lacks one. A call that is flat
+    already is taken as it is meant; what is no JSON object comes back as it is.
+    """
+    try:
+        given = json.loads(answer)
+        return json.dumps(_flat(_asked(parameters), given, whole)) if isinstance(given, dict) else answer
+    except (ValueError, RecursionError):
+        return answer
+
+
+def _flat(asked: Mapping[str, Any], given: dict[str, Any], whole: bool) -> dict[str, Any]:
+    rest = {name: value for name, value in given.items() if name in (DONE_FIELD, REASONS_FIELD)}
+    beside = {name: value for name, value in given.items() if name not in (*rest, VALUES_FIELD)}
+    values = given.get(VALUES_FIELD, beside)
+    if not isinstance(values, dict):
+        raise UsageError(f"{VALUES_FIELD} is {_cut(values)}, and takes an object: {_names(asked)}")
+    if VALUES_FIELD in given and beside:
+        raise UsageError(f"{_names(beside)} cannot stand beside {VALUES_FIELD}; what is asked for is {_names(asked)}")
+    if unknown := values.keys() - asked.keys():
+        raise UsageError(f"{VALUES_FIELD} takes no {_names(sorted(unknown))}; what is asked for is {_names(asked)}")
+    if whole and (missing := [name for name in asked if name not in values]):
+        raise UsageError(f"{VALUES_FIELD} lacks {_names(missing)}; give null where one does not apply")
+    return {**rest, **values}
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(map(_cut, names)) or "nothing"
+
+
+def _cut(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def form_of(plan: Plan) -> Form:
