@@ -3,49 +3,83 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from domain_forms import of_domain
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.pipeline import synthesize
-from toolscale.records import Script
+from toolscale.records import Answer, Script
 from toolscale.session.playable import Playable
+from toolscale.session.sessions import MOST_TRIES
 
 TASKS = 10
 MUTANTS = 3
 
+Json = dict[str, Any]
 
-def as_json(script: Script) -> dict[str, Any]:
-    return {"calls": [call.model_dump(mode="json") for call in script.calls], "answer": script.answer}
+
+@dataclass(frozen=True)
+class Played:
+    """A dataset, what is played on each of its tasks (kind -> scripts), and the same as a file, for programs in
+    environments of their own."""
+
+    dataset: Path
+    scripts: list[Json]
+    file: Path
+
+
+def as_json(script: Script, answer: Answer) -> Json:
+    """A script as a host plays it: a form is given by a call of the tool that all tasks of the domain share."""
+    calls, said = [call.model_dump(mode="json") for call in script.calls], script.answer
+    if answer == "form" and said.startswith("{"):
+        calls, said = [*calls, _filled(of_domain(said))], ""
+    return {"calls": calls, "answer": said}
+
+
+def _filled(arguments: Json) -> Json:
+    return {"name": FINAL_ANSWER, "arguments": arguments}
+
+
+def _corrected(right: Json, times: int) -> Json:
+    """A right solution that first so often gives a form that does not fit."""
+    *calls, last = right["calls"]
+    wrong = {**last["arguments"], "values": {**last["arguments"]["values"], "surprise": 1}}
+    return {"calls": [*calls, *[_filled(wrong)] * times, last], "answer": right["answer"]}
 
 
 @pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
-    """A dataset whose requests say all, and what is played on each of its tasks: kind -> scripts."""
-    folder = tmp_path_factory.mktemp("hosts") / "mock"
-    synthesize("mock", folder, tasks=TASKS, seed=0, turns="single", answer="message")
-    playable, scripts = Playable(folder), []
-    for id_ in playable.ids:
-        task = playable.task(id_)
-        key = playable.domain(task).key(task)
-        scripts.append(
-            {
-                "task": id_,
-                "changes": bool(task.row_changes),
-                "golden": [as_json(key.right)],
-                "idle": [{"calls": [], "answer": ""}],
-                "told": [{"calls": [], "answer": key.right.answer}],
-                "mutant": [as_json(script) for script in key.wrong[:MUTANTS]],
-            }
-        )
-    playable.close()
-    return folder, scripts
+def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer], Played]:
+    """What is played on tasks whose requests say all, by the way in which they are answered."""
 
+    @cache
+    def make(answer: Answer) -> Played:
+        folder = tmp_path_factory.mktemp("hosts") / "mock"
+        synthesize("mock", folder, tasks=TASKS, seed=0, turns="single", answer=answer)
+        playable, scripts = Playable(folder), []
+        for id_ in playable.ids:
+            task = playable.task(id_)
+            key = playable.domain(task).key(task)
+            right, forms = as_json(key.right, answer), answer == "form"
+            wrong = [as_json(script, answer) for script in key.wrong[:MUTANTS]]
+            scripts.append(
+                {
+                    "task": id_,
+                    "changes": bool(task.row_changes),
+                    "golden": [right, *([_corrected(right, MOST_TRIES - 1)] if forms else [])],
+                    "idle": [{"calls": [], "answer": ""}],
+                    "told": [{"calls": right["calls"][-1:] if forms else [], "answer": right["answer"]}],
+                    "mutant": [*wrong, *([_corrected(right, MOST_TRIES)] if forms else [])],
+                }
+            )
+        playable.close()
+        file = tmp_path_factory.mktemp("scripts") / "scripts.json"
+        file.write_text(json.dumps(scripts))
+        return Played(folder, scripts, file)
 
-@pytest.fixture(scope="session")
-def scripts_file(played: tuple[Path, list[dict[str, Any]]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts as a file, for programs in environments of their own."""
-    path = tmp_path_factory.mktemp("scripts") / "scripts.json"
-    path.write_text(json.dumps(played[1]))
-    return path
+    return make

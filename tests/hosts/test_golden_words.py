@@ -22,7 +22,8 @@ TASKS = 4
 @pytest.mark.parametrize(
     ("host", "turns", "answer"),
     [("inspect", "dialogue", "message"), ("inspect", "dialogue", "form"), ("inspect", "single", "form"),
-     ("verifiers", "single", "form")],
+     ("verifiers", "single", "form"), ("tau2", "dialogue", "message"), ("tau2", "dialogue", "form"),
+     ("tau2", "single", "form")],
 )  # fmt: skip
 def test_what_is_said_goes_through_word_by_word(host: str, turns: Turns, answer: Answer, tmp_path: Path) -> None:
     python = ENVIRONMENTS / host / "bin" / "python"

@@ -11,32 +11,40 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolscale.exports.writing import export
+from toolscale.records import Answer
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ENVIRONMENTS = ROOT / ".venv-hosts"
-HOSTS = sorted(path.parent.name for path in HERE.glob("*/run.py"))
+HOSTS: list[tuple[str, Answer]] = [
+    *((path.parent.name, "message") for path in sorted(HERE.glob("*/run.py"))),
+    ("tau2", "form"),  # these bind tools to an environment: there all tasks of a domain share one `final_answer`
+    ("trl", "form"),
+]
 
 
 @pytest.mark.slow("tests/exports/test_trl.py")
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(("host", "answer"), HOSTS)
 def test_a_host_pays_for_what_is_right_and_for_nothing_else(
-    host: str, request: pytest.FixtureRequest, tmp_path: Path
+    host: str, answer: Answer, played: Callable[[Answer], Any], tmp_path: Path
 ) -> None:
     settings = json.loads((HERE / host / "host.json").read_text())
     python = Path(sys.executable) if settings.get("here") else ENVIRONMENTS / host / "bin" / "python"
     if not python.exists():
         pytest.skip(f"{python.relative_to(ROOT)} is not there; make hosts HOSTS={host} makes it")
-    dataset, scripts = request.getfixturevalue("played")
-    export(dataset, settings["format"], tmp_path / "export")
+    given = played(answer)
+    scripts = given.scripts
+    export(given.dataset, settings["format"], tmp_path / "export")
     started = time.monotonic()
     done = subprocess.run(
-        [python, HERE / host / "run.py", tmp_path / "export", request.getfixturevalue("scripts_file")],
+        [python, HERE / host / "run.py", tmp_path / "export", given.file],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,

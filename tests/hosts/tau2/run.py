@@ -97,9 +97,10 @@ def evaluated(run):
     return EnvironmentEvaluator.calculate_reward(constructor, TASKS[run.task_id], run.messages).reward
 
 
-def results(task):
-    """Return what the golden calls give, as the dataset has it."""
-    return [canonical_json(call.result) for call in PLAYABLE.task(task).golden_calls]
+def results(task, script):
+    """Return what the golden calls give, as the dataset has it, and what comes of the answer."""
+    given = [canonical_json(call.result) for call in PLAYABLE.task(task).golden_calls]
+    return [*given, canonical_json({"taken": True})] if len(script["calls"]) > len(given) else given
 
 
 def command(*arguments):
@@ -120,10 +121,11 @@ for each in scripts:
             run = play(each["task"], script)
             assert run.reward_info.reward == evaluated(run)
             if kind == "golden":
-                assert [message.content for message in run.messages if message.role == "tool"] == results(each["task"])
+                told = [message for message in run.messages if message.role == "tool"]
+                assert [message.content for message in told if not message.error] == results(each["task"], script)
             theirs.setdefault(kind, []).append(run.reward_info.reward)
             print(json.dumps({"task": each["task"], "kind": kind, "score": float(grade_run(run).score)}))
-assert theirs["golden"] == [1.0] * len(scripts)
+assert theirs["golden"] == [1.0] * sum(len(each["golden"]) for each in scripts)
 with tempfile.TemporaryDirectory() as folder:
     command("run", "--domain", DOMAIN, "--agent", "scripted", "--agent-llm-args", "{}", "--save-to", folder + "/golden")
     *_, means = command("grade", folder + "/golden").splitlines()

@@ -10,6 +10,7 @@ from toolscale_env import environments, load, reward
 scripts = json.loads(Path(sys.argv[2]).read_text())
 ROWS = {row["id"]: row for split in ("train", "test") for row in load(split)}
 FACTORIES = environments()
+assert list(FACTORIES) == ["mock"]
 
 
 def begin(task):
@@ -36,7 +37,7 @@ for each in scripts:
             act(environment, script)
             print(json.dumps({"task": each["task"], "kind": kind, "score": grade(environment, script)}))
 changing = next(each for each in scripts if each["changes"])
-[script] = changing["golden"]
+script = changing["golden"][0]
 one, other = begin(changing["task"]), begin(changing["task"])
 act(one, script)
 print(
