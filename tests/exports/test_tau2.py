@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from toolscale.exports.golden import Golden
-from toolscale.exports.tau2 import FILES, TOLD, domain_of, tau2_task
+from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.exports.golden import Golden, golden_trajectories
+from toolscale.exports.tau2 import BEGIN, FILES, TOLD, domain_of, tau2_task
 from toolscale.exports.writing import DATASET, export
 from toolscale.records import Reply
+from toolscale.tasks.form import with_listing
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,10 @@ def test_a_task_has_the_golden_calls_and_a_user_with_the_request(golden: list[Go
                 "task_instructions": TOLD,
             }
         },
-        "initial_state": {"message_history": [{"role": "user", "content": task.request}]},
+        "initial_state": {
+            "initialization_actions": [{"env_type": "assistant", "func_name": BEGIN, "arguments": {"task": task.id}}],
+            "message_history": [{"role": "user", "content": task.request}],
+        },
         "evaluation_criteria": {
             "actions": [
                 {"action_id": f"{call.name}_{number}", "name": call.name, "arguments": call.arguments}
@@ -73,6 +78,25 @@ def test_a_task_has_the_golden_calls_and_a_user_with_the_request(golden: list[Go
             "reward_basis": ["DB"],
         },
     }
+
+
+def test_forms_share_a_domain_with_one_tool_and_each_first_message_lists_what_it_takes(
+    form_dataset: Path, tmp_path: Path
+) -> None:
+    out = export(form_dataset, "tau2-domain", tmp_path / "out").out
+    golden = {each.task.id: each for each in golden_trajectories(form_dataset)}
+    domains = sorted({f"toolscale_mock{'_dialogue' * (each.task.turns == 'dialogue')}" for each in golden.values()})
+    assert sorted(path.name for path in (out / "domains").iterdir()) == domains
+    for domain in domains:
+        *_, last = read(out / "domains" / domain / "tools.json")
+        assert (last["function"]["name"], [*last["function"]["parameters"]["properties"]]) == (
+            FINAL_ANSWER,
+            ["done", "reasons", "values"],
+        )
+        for task in read(out / "domains" / domain / "tasks.json"):
+            [said], own = task["initial_state"]["message_history"], golden[task["id"]].task
+            assert said["content"] == with_listing(own.request, own.form)
+            assert task["user_scenario"]["instructions"]["reason_for_call"] == own.request
 
 
 def test_dialogues_are_a_domain_of_their_own_whose_user_knows_what_it_holds_back(golden: list[Golden]) -> None:

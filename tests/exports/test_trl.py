@@ -12,14 +12,18 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from domain_forms import of_domain
 from tiny_qwen import make_model, make_tokenizer
 from transformers import AutoModelForCausalLM
 
 from toolscale.dataset.describing.reading import read_dataset
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.exports.golden import golden_trajectories
 from toolscale.exports.writing import export
 from toolscale.records import ToolCall
 from toolscale.session.playable import Playable
+from toolscale.session.sessions import MOST_TRIES
+from toolscale.tasks.form import with_listing
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # of trainers that are not ours
@@ -105,10 +109,10 @@ def test_sft_trainer_trains_on_every_golden_call_once(mock_dataset: Path, tmp_pa
         assert [json.loads(text) for text in written] == made
 
 
-def test_grpo_trainer_takes_a_step_in_the_environments(mock_dataset: Path, tmp_path: Path) -> None:
+def test_grpo_trainer_takes_a_step_in_the_environments(form_dataset: Path, tmp_path: Path) -> None:
     from trl import GRPOConfig
 
-    export(mock_dataset, "trl-grpo", tmp_path / "out")
+    export(form_dataset, "trl-grpo", tmp_path / "out")
     made = module_of(tmp_path / "out" / "toolscale_env.py")
     options = GRPOConfig(
         output_dir=str(tmp_path / "run"), max_steps=1, max_completion_length=24, num_generations=2,
@@ -129,4 +133,28 @@ def test_grpo_trainer_takes_a_step_in_the_environments(mock_dataset: Path, tmp_p
     assert trainer._env_tools == made.TOOLSETS
     [line] = [line for line in trainer.state.log_history if "reward" in line]
     assert line["reward"] == 0.0  # a model of random weights says nothing right
+    made.SESSIONS.shut()
+
+
+def test_forms_of_a_domain_share_an_environment_in_which_right_ones_are_paid(
+    form_dataset: Path, tmp_path: Path
+) -> None:
+    export(form_dataset, "trl-grpo", tmp_path / "out")
+    made = module_of(tmp_path / "out" / "toolscale_env.py")
+    golden = {each.task.id: each for each in golden_trajectories(form_dataset)}
+    [(name, environment)] = made.environments().items()
+    assert (name, made.TOOLSETS[name][-1]["function"]["name"]) == ("mock", FINAL_ANSWER)
+    for row in (row for split in ("train", "test") for row in made.load(split)):
+        task, answer = golden[row["id"]].task, of_domain(golden[row["id"]].answer)
+        assert row["prompt"][-1]["content"] == with_listing(task.request, task.form)
+        for tries, paid in ((0, 1.0), (MOST_TRIES - 1, 1.0), (MOST_TRIES, 0.0)):
+            rollout = environment()
+            rollout.reset(id=row["id"])
+            for call in task.golden_calls:
+                getattr(rollout, call.name)(**call.arguments)
+            for _ in range(tries):
+                told = json.loads(rollout.final_answer(done="all", values={"surprise": 1}))
+                assert told["error"].startswith('values takes no "surprise"; what is asked for is ')
+            rollout.final_answer(**answer)
+            assert made.reward([[{"role": "assistant", "content": "Done."}]], [rollout]) == [paid]
     made.SESSIONS.shut()

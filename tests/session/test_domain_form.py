@@ -1,5 +1,5 @@
-"""One `final_answer` for all tasks of a domain, for hosts that bind tools to an environment: what an agent is told, what
-it may call, and what it hears of a call that does not fit."""
+"""One `final_answer` for all tasks of a domain, for hosts that bind tools to an environment: what an agent is told,
+what it may call, and what it hears of a call that does not fit."""
 
 from __future__ import annotations
 
