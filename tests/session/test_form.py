@@ -65,9 +65,10 @@ def found(
     certain: bool = True,
     acted: bool = True,
     shown: frozenset[Any] = frozenset(),
+    asked: frozenset[Any] = frozenset(),
 ) -> str | None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", certain=certain, acted=acted)
+    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", certain=certain, acted=acted, asked=asked)
 
 
 def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(
@@ -166,15 +167,20 @@ def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
         'limits_cents is not stated as [{"of":"card 1234","value":500},{"of":"card 9999","value":900}]',
         'limits_cents is not stated as [{"of":"card 1234","value":500},{"of":"card 9999","value":900}]',
         "done is 'none' and should be 'all'",
-        'due is "2026-03-20", and nothing shows that',
+        'due is "2026-03-20", and nothing is to be told there',
         "the answer is no filled form: Additional properties are not allowed ('fee' was unexpected)",
         "reasons are given, and nothing was refused",
     ]
 
 
-def test_a_field_that_does_not_apply_may_say_what_the_calls_showed() -> None:
-    shown = frozenset({("date", "2026-03-20")})
-    assert found({"done": "none", "due": "2026-03-20"}, facts=(), certain=False, shown=shown) is None
+def test_a_field_that_does_not_apply_may_say_only_what_is_so_of_the_rows_asked_about() -> None:
+    """Where a condition of the request does not hold, the bill that was asked about has its date all the same."""
+    shown, form = frozenset({("date", "2026-03-20")}), {"done": "none", "due": "2026-03-20"}
+    assert found(form, facts=(), certain=False, shown=shown, asked=shown) is None
+    refused = 'due is "2026-03-20", and nothing is to be told there'
+    assert found(form, facts=(), certain=False, shown=shown) == refused
+    assert found(form, facts=(), certain=False, asked=shown) == refused
+    assert found(form | {"due": None}, facts=(), certain=False, asked=shown) is None
 
 
 def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> None:

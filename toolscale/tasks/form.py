@@ -35,7 +35,7 @@ _SHOWN = 80
 
 _TEXT = (
     "Give your answer, once, when everything is done. Fill in what the person asked for; "
-    "leave a field null where it does not apply. "
+    "leave a field null where it does not apply, such as the balance after a payment that was not made. "
     "What you write anywhere else is no part of your answer."
 )
 _DOMAIN_TEXT = (

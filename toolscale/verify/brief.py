@@ -80,6 +80,7 @@ class Brief:
             certain=bool(self._writes) and not self.declined,
             acted=self.acts,
             said=self.allowed,
+            asked=self.asked,
         )
 
     @property

@@ -61,13 +61,16 @@ def form_finding(
     certain: bool,
     acted: bool,
     said: frozenset[tuple[str, Any]] = frozenset(),
+    asked: frozenset[tuple[str, Any]] = frozenset(),
 ) -> str | None:
     """Return None if a filled form states every fact, each in its field, else the first finding.
 
-    A field that no fact answers is null or zero, or says what the rollout was shown (`shown`: kind and value): it
-    claims nothing then. `done` is compared where a fact says it, or where it is `certain` that all was done. `reasons`
-    hold every figure that a refusal must name, at most one more that is true (`shown`, or `said` by request and
-    policy), and none where nothing was refused. What is withheld stands in no field.
+    A field that no fact answers is null or zero; where a condition of the request does not hold, it may say what the
+    rollout was shown (`shown`: kind and value) of the rows that the request is about (`asked`).
+
+    `done` is compared where a fact says it, or where it is `certain` that all was done. `reasons` hold every figure
+    that a refusal must name, at most one more that is true (`shown`, or `said` by request and policy), and none where
+    nothing was refused. What is withheld stands in no field.
     """
     filled = read_form(form.parameters, answer)
     if isinstance(filled, str):
@@ -88,8 +91,8 @@ def form_finding(
                 return f"{field.name} is not stated as {_shown(_value(field, wanted))}"
         elif given and any(fact.withheld and fact.field == field.name for fact in facts):
             return f"discloses what is withheld: {field.name}"
-        elif given and not all((field.kind, value) in shown for value in _values(field, given)):
-            return f"{field.name} is {_shown(given)}, and nothing shows that"
+        elif given and not all((field.kind, value) in asked & shown for value in _values(field, given)):
+            return f"{field.name} is {_shown(given)}, and nothing is to be told there"
     due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
     if knows_done and not due and done == "all" and reasons:
         return "reasons are given, and nothing was refused"
