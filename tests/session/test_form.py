@@ -62,13 +62,12 @@ def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, s
 def found(
     answer: dict[str, Any] | str,
     facts: tuple[Fact, ...] = FACTS,
-    certain: bool = True,
-    acted: bool = True,
+    done: str = "all",
     shown: frozenset[Any] = frozenset(),
     asked: frozenset[Any] = frozenset(),
 ) -> str | None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", certain=certain, acted=acted, asked=asked)
+    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", done=done, asked=asked)
 
 
 def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(
@@ -147,7 +146,7 @@ def test_a_conversation_to_learn_from_ends_with_the_call(forms: Path) -> None:
 def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
     right = {"done": "all", "left_cents": 1250, "limits_cents": LIMITS}
     assert found(right) is None and found(right | {"left_cents": 1250.0, "reasons": []}) is None
-    assert [found(fill(FORM, FACTS, style, acted=True)) for style in range(3)] == [None] * 3
+    assert [found(fill(FORM, FACTS, "all", style)) for style in range(3)] == [None] * 3
     exchanged = [{"of": "card 9999", "value": 500}, {"of": "card 1234", "value": 900}]
     assert [
         found(right | change)
@@ -169,18 +168,21 @@ def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
         "done is 'none' and should be 'all'",
         'due is "2026-03-20", and nothing is to be told there',
         "the answer is no filled form: Additional properties are not allowed ('fee' was unexpected)",
-        "reasons are given, and nothing was refused",
+        "1 is no reason that decided anything",
     ]
 
 
 def test_a_field_that_does_not_apply_may_say_only_what_is_so_of_the_rows_asked_about() -> None:
     """Where a condition of the request does not hold, the bill that was asked about has its date all the same."""
     shown, form = frozenset({("date", "2026-03-20")}), {"done": "none", "due": "2026-03-20"}
-    assert found(form, facts=(), certain=False, shown=shown, asked=shown) is None
-    refused = 'due is "2026-03-20", and nothing is to be told there'
-    assert found(form, facts=(), certain=False, shown=shown) == refused
-    assert found(form, facts=(), certain=False, asked=shown) == refused
-    assert found(form | {"due": None}, facts=(), certain=False, asked=shown) is None
+
+    def failed(form: dict[str, Any], **known: frozenset[Any]) -> str | None:
+        return found(form, facts=(), done="none", **known)
+
+    assert failed(form, shown=shown, asked=shown) is None
+    assert failed(form, shown=shown) == 'due is "2026-03-20", and nothing is to be told there'
+    assert failed(form, asked=shown) == 'due is "2026-03-20", and nothing is to be told there'
+    assert failed(form | {"due": None}, asked=shown) is None
 
 
 def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> None:
@@ -188,7 +190,7 @@ def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> Non
     limit, hidden = Fact(kind="money", value=100000), Fact(kind="money", value=777, withheld=True, field="left_cents")
 
     def refused(form: dict[str, Any], *facts: Fact) -> str | None:
-        return found(form, facts=(no, limit, *facts), acted=False)
+        return found(form, facts=(no, limit, *facts), done="none")
 
     for reason in (100000, "100000", "$1,000.00", "the $1,000."):
         assert refused({"done": "none", "reasons": [reason]}, hidden) is None
@@ -198,27 +200,19 @@ def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> Non
     assert refused(disclosing, hidden) == "discloses what is withheld: left_cents"
 
 
-def test_what_was_done_is_told_by_deeds_alone() -> None:
-    """Whoever did something and refused a part did a part; whoever did nothing did none, whatever was answered."""
-    part = Fact(kind="bool", value=0, about="the other card")
-    assert found({"done": "part"}, facts=(part,)) is None
-    assert found({"done": "part"}, facts=(part,), acted=False) == "done is 'part' and should be 'none'"
-    assert found({"done": "none"}, facts=(part,), acted=False) is None
-
-
-def test_reasons_are_single_values_those_that_decided_and_one_more_that_is_true() -> None:
+def test_reasons_are_single_values_exactly_those_that_decided() -> None:
     no, day = Fact(kind="bool", value=0), Fact(kind="date", value="2026-03-20")
     office = Fact(kind="text", value="Advising Center")
     hidden = Fact(kind="text", value="ann@example.org", withheld=True)
-    shown = frozenset({("money", 5000), ("text", "suspended")})
 
     def told(*reasons: str | int, facts: tuple[Fact, ...] = (no, day)) -> str | None:
-        return found({"done": "none", "reasons": list(reasons)}, facts=facts, shown=shown, acted=False)
+        return found({"done": "none", "reasons": list(reasons)}, facts=facts, done="none")
 
-    assert [told("2026-03-20"), told("March 20, 2026", "suspended"), told("2026-03-20", 5000)] == [None] * 3
+    assert [told("2026-03-20"), told("March 20, 2026")] == [None, None]
     assert told("the Advising Center", "2026-03-20", facts=(no, day, office)) is None
-    assert told("2026-03-20", 5001) == "nothing shows the reason 5001"
-    assert told("2026-03-20", "suspended", 5000) == "3 reasons, and 1 decided"
+    assert told("2026-03-20", 5000) == "5000 is no reason that decided anything"
+    assert told("2026-03-20", "March 20, 2026") == "2 reasons, and 1 decided"
+    assert told() == "reasons do not name the date '2026-03-20'"
     guesses = " ".join(f"March {number}, 2026" for number in range(19, 22))
     for several in (
         guesses,

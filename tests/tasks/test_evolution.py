@@ -141,7 +141,7 @@ def test_a_condition_is_told_whether_it_holds_or_not(bank: Court) -> None:
     assert found == {1: (True, 2), 0: (False, 1)}
 
 
-def test_where_a_condition_does_not_hold_what_was_asked_may_still_be_told(bank: Court) -> None:
+def test_where_a_condition_does_not_hold_nothing_was_done_and_nothing_refused(bank: Court) -> None:
     source, judge = bank
     for turn in range(200):
         candidate = source.draw_evolved(0, source.number("pay_older_of_two_bills+evolved", turn), ("constrain cover",))
@@ -149,10 +149,11 @@ def test_where_a_condition_does_not_hold_what_was_asked_may_still_be_told(bank: 
             continue
         subject = judge.subject(candidate)
         if not subject.writes and judge.judge(candidate).verdict.accepted:
-            row = judge.row("bills", candidate.bindings["bill"][0])
             form = json.loads(subject.answer)
-            assert subject.form_finding(json.dumps({**form, "reasons": [row["amount_cents"]]})) is None
-            assert subject.form_finding(json.dumps({**form, "reasons": [123]})) == "nothing shows the reason 123"
+            assert (form["done"], form["reasons"]) == ("none", [])
+            amount = judge.row("bills", candidate.bindings["bill"][0])["amount_cents"]
+            refused = f"{amount} is no reason that decided anything"
+            assert subject.form_finding(json.dumps({**form, "reasons": [amount]})) == refused
             return
     raise AssertionError("no case in which the condition does not hold")
 

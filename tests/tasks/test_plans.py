@@ -49,6 +49,14 @@ def pay(amount: str) -> dict[str, object]:
             "use a slot, a role or policy.NAME",
         ),
         (
+            {
+                "do": [{"if": "member.fees_cents < say.amount_cents", "then": [pay("say.limit_cents")]}],
+                "slots": {name: {"kind": "money", "from": [700]} for name in ("amount_cents", "limit_cents")},
+            },
+            "intents.yaml: intents[x].do.paid.amount_cents: say.limit_cents is given here, and the request also says "
+            "amount_cents, which is named like it; give it say.amount_cents, or rename the slots",
+        ),
+        (
             {"do": [pay("member.nickname")]},
             "intents.yaml: intents[x].roles.member: no read tool shows members.nickname; "
             "let a read tool return it, or do not use it",

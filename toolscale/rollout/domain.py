@@ -33,8 +33,8 @@ WRONG_SCRIPTS = 6
 """Wrong ways that are kept for one task. Three at least are there for every task that the judge accepted."""
 
 _LOOKS_RIGHT = frozenset((
-    "sibling", "stranger", "amount", "date", "enum", "swap", "tool", "drop", "branch", "forbidden", "repeat", "fact",
-    "exchanged", "unsaid", "extra",
+    "sibling", "stranger", "amount", "date", "enum", "swap", "tool", "drop", "branch", "forbidden", "repeat", "done",
+    "fact", "exchanged", "unsaid", "extra",
 ))  # fmt: skip
 """Operators whose mutants look like the work of somebody who makes a mistake. Mutants of the others only recite, or say
 nothing."""

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolscale.canonical import in_order
 from toolscale.environment.builtins import FINAL_ANSWER
@@ -27,7 +27,8 @@ from toolscale.records import FactKind, Tell
 if TYPE_CHECKING:
     from toolscale.tasks.plan import Plan
 
-DONE = ("all", "part", "none")
+Done = Literal["all", "part", "none"]
+DONE: tuple[Done, ...] = ("all", "part", "none")
 MOST_REASONS = 8
 DONE_FIELD, REASONS_FIELD, VALUES_FIELD = "done", "reasons", "values"
 _LONGEST_NAME = 48
@@ -44,13 +45,13 @@ _DOMAIN_TEXT = (
 )
 _VALUES = "Each name that is listed under the request, with its value, or null where it does not apply."
 _DONE = (
-    "What you did of the deeds that the request wants: all of them, a part (you did something and refused another "
-    "thing, or a condition for it did not hold), or none. Questions and hand-overs are no deeds: whoever refuses the "
-    "only deed and answers a question did none. all, if nothing was to be done."
+    "What you did of the deeds that the request wants. all: all of them, or what it wants instead where a condition "
+    "fails, or no deed was wanted. part: something, and another deed was refused or its condition failed. none: "
+    "nothing, for these reasons. Only deeds count: a question, answered or refused, is no deed, nor is a hand-over."
 )
 _REASONS = (
-    "Empty, unless you refused something. Then what decided the refusal, as the policy wants it told: each limit, "
-    "date, time, number, status or name as an entry of its own. Amounts in whole cents, dates as YYYY-MM-DD, "
+    "Empty, unless you refused a deed. Then what decided the refusal, as the policy wants it told, and no more: each "
+    "limit, date, time, number, status or name as an entry of its own. Amounts in whole cents, dates as YYYY-MM-DD, "
     "the rest as the tools or the policy show it."
 )
 _TYPES: dict[str, tuple[dict[str, Any], str]] = {

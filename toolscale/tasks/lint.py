@@ -31,6 +31,7 @@ def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
         _twice(plan),
         _private(plan),
         _matters(plan),
+        _namesakes(plan),
     )
     return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
 
@@ -301,6 +302,30 @@ def _matters(plan: Plan) -> Found:
                 f"{tell.value.source} is labelled by another matter of the request",
                 "label it by its own",
             )
+
+
+_UNITS = frozenset(("on", "at", "time", "cents", "minutes", "number", "id", "day", "days", "date"))
+"""Parts of names that say of which kind a value is, and nothing of what it is for."""
+
+
+def _namesakes(plan: Plan) -> Found:
+    """A said value goes to the parameter that is named as it is. Where a request says two values of one kind, nothing
+    reads which of them is for what: their names are what the author says of it."""
+    slots = {name: slot for name, slot in plan.intent.slots.items() if not slot.taken_back}
+    for call in plan.calls():
+        for name, expression in call.arguments.items():
+            owner, given = expression.direct or ("", "")
+            if owner != "say" or given not in slots or _parts(given) & _parts(name):
+                continue
+            for other, slot in slots.items():
+                alike = slot.kind == slots[given].kind and matter_of(other) == matter_of(given)
+                if alike and _parts(other) & _parts(name):
+                    problem = f"say.{given} is given here, and the request also says {other}, which is named like it"
+                    yield f"do.{call.name}.{name}", problem, f"give it say.{other}, or rename the slots"
+
+
+def _parts(name: str) -> frozenset[str]:
+    return frozenset(part for part in name.split("_") if not part.isdigit()) - _UNITS
 
 
 def _owners(plan: Plan, expression: Expression) -> set[str]:

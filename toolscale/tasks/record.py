@@ -80,6 +80,8 @@ class Recording:
     interchangeable: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """`take: any` roles -> all rows that would do."""
     branches: list[bool] = field(default_factory=list)
+    undone: bool = False
+    """A condition did not hold, and nothing was done instead."""
     facts: list[Fact] = field(default_factory=list)
     forbidden: list[tuple[CallPlan, dict[str, Any]]] = field(default_factory=list)
     """Refusals: the calls that were not made."""
@@ -315,7 +317,9 @@ class _Run:
                 if self.inputs.flip == len(self.recording.branches):
                     test = not test
                 self.recording.branches.append(test)
-                self.steps(step.then if test else step.otherwise)
+                taken, other = (step.then, step.otherwise) if test else (step.otherwise, step.then)
+                self.recording.undone |= _writes(other) and not _writes(taken)
+                self.steps(taken)
             elif isinstance(step, FindPlan):
                 self.need([step.role])
             else:
@@ -437,6 +441,10 @@ class _Run:
             )
         fact = Fact(kind=kind, value=value, about=about, others=others, unit=tell.unit)
         self.recording.facts.append(fact.model_copy(update={"withheld": tell.tell.withheld, "field": place}))
+
+
+def _writes(steps: tuple[StepPlan, ...]) -> bool:
+    return any(call.tool.mutates_state for call in calls_of(steps))
 
 
 def _united(others: tuple[str, ...], labels: Iterable[str | None], own: str) -> tuple[str, ...]:

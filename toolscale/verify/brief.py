@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from toolscale.environment.builtins import TRANSFER
 from toolscale.environment.column_kinds import values_of_column
 from toolscale.environment.environment import Environment
 from toolscale.environment.moments import is_time
@@ -16,7 +15,7 @@ from toolscale.language.mentions import mentions
 from toolscale.language.told import disclosed, untold
 from toolscale.records import Fact, GoldenCall
 from toolscale.sql.compiled import CompiledReturn
-from toolscale.tasks.form import Form
+from toolscale.tasks.form import Done, Form
 from toolscale.tasks.lookups import output_type
 from toolscale.verify.filled import fill, form_finding
 from toolscale.verify.shown import Value, shown_values
@@ -36,9 +35,8 @@ class Brief:
     calls: Sequence[GoldenCall]
     """The golden calls with their results."""
     form: Form
-    declined: frozenset[str] = frozenset()
-    """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or
-    a condition does not hold."""
+    done: Done
+    """What is done of the deeds that the request wants."""
     asked: frozenset[Value] = frozenset()
     """Where the condition of a request does not hold: (kind, value) of the rows that it is about. They may be told."""
     _findings: dict[str, str | None] = field(default_factory=dict)
@@ -61,9 +59,9 @@ class Brief:
         today = self.environment.spec.world.today
         return untold(message, self.facts, today) or disclosed(message, self.facts, self.allowed, today)
 
-    def say(self, facts: Sequence[Fact], style: int = 0) -> str:
-        """Return the form filled with facts, in one of its written forms."""
-        return fill(self.form, facts, style, acted=self.acts)
+    def say(self, facts: Sequence[Fact], style: int = 0, done: Done | None = None) -> str:
+        """Return the form filled with facts, in one of its written forms. `done`: instead of what is done."""
+        return fill(self.form, facts, done or self.done, style)
 
     def message(self) -> str:
         """Return the golden message."""
@@ -77,16 +75,10 @@ class Brief:
             filled,
             shown=shown,
             today=self.environment.spec.world.today,
-            certain=bool(self._writes) and not self.declined,
-            acted=self.acts,
+            done=self.done,
             said=self.allowed,
             asked=self.asked,
         )
-
-    @property
-    def acts(self) -> bool:
-        """Whether something is to be done, a hand-over aside."""
-        return any(call.name != TRANSFER for call in self._writes)
 
     @cached_property
     def _shown(self) -> frozenset[Value]:

@@ -1,12 +1,14 @@
-"""What a rollout did besides, and took back: the end state does not show it, and nobody asked for it."""
+"""What a rollout did besides: what it took back, whom it looked up, what came after the hand-over. The end state does
+not show it, and nobody asked for it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from toolscale.records import ToolCall
+from toolscale.environment.builtins import TRANSFER
+from toolscale.records import GoldenCall, ToolCall
 from toolscale.sandbox.base import NetChanges, Row
 from toolscale.verify.states import EndState
 from toolscale.verify.subject import Subject
@@ -17,16 +19,57 @@ def something_else(subject: Subject, calls: Sequence[ToolCall], state: EndState)
 
     It wrote a row that no right way writes, changed or not. Or a write that no right way makes led away from the end:
     it set a column to what it does not have at the end, made a row that is gone, or removed one that is there. A number
-    may come nearer in steps. The right ways are `Subject.ways`.
+    may come nearer in steps. The right ways are `Subject.ways`. Or it looked up somebody whose affairs the one who
+    asks is not told, or handed over before all else was done.
     """
     asked = frozenset().union(*(subject.states.of(way).touched for way in subject.ways))
     if strange := sorted(state.touched - asked, key=repr):
         table, key = strange[0]
         return f"wrote {table} {', '.join(map(str, key))}, which nobody asked for"
+    if (pried := _prying(subject, calls)) is not None:
+        return f"{pried.name} looked up somebody whose affairs are not to be looked up"
+    if (late := _after_hand_over(subject, calls)) is not None:
+        return f"{late.name} came after the hand-over, which is the last thing to do"
     for call, place in _detours(subject, calls):
         table, key = place
         return f"{call.name} did something to {table} {', '.join(map(str, key))} that was taken back"
     return None
+
+
+def _prying(subject: Subject, calls: Sequence[ToolCall]) -> GoldenCall | None:
+    """Return the first call that shows a row which only the judge knows, and which no golden call shows."""
+    hidden = {
+        str(row[column])
+        for name, rows in subject.inputs.hidden.items()
+        for row in rows
+        for column in subject.environment.schema.tables[subject.plan.roles[name].role.is_].key
+    }
+    if not hidden:
+        return None
+    shown = {value for recorded in subject.recording.calls for value in _texts(recorded.call.result)}
+    return next(
+        (call for call in subject.states.made(calls) if (hidden - shown).intersection(_texts(call.result))), None
+    )
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every value in a result, as text."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _texts(part)
+    if isinstance(value, str):
+        yield value
+
+
+def _after_hand_over(subject: Subject, calls: Sequence[ToolCall]) -> ToolCall | None:
+    """Return the first call that changed something after the hand-over to a person."""
+    writes = subject.states.writes(calls)
+    names = [call.name for call in writes]
+    if TRANSFER not in names:
+        return None
+    begin, nets = names.index(TRANSFER) + 1, subject.states.nets(writes)
+    return next((call for place, call in enumerate(writes) if place >= begin and nets[place] != nets[place + 1]), None)
 
 
 def _detours(subject: Subject, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, tuple[str, tuple[object, ...]]]]:

@@ -16,9 +16,6 @@ from toolscale.tasks.form import Field, Form
 STYLES = 3
 """Written forms of one filled form: as it is, in reverse order without what is null, whole numbers as 25.0."""
 
-MOST_MORE = 1
-"""True reasons beside those that decided."""
-
 LONGEST_REASON = 6
 """Words of a name or a status."""
 
@@ -29,11 +26,10 @@ _ANY_DAY = "2026-01-01"
 Filled = dict[str, Any]
 
 
-def fill(form: Form, facts: Sequence[Fact], style: int = 0, *, acted: bool) -> str:
-    """Return the form filled with facts, as canonical JSON. What is withheld is not said. `acted`: whether something
-    was done, a hand-over aside."""
+def fill(form: Form, facts: Sequence[Fact], done: str, style: int = 0) -> str:
+    """Return the form filled with facts, as canonical JSON. What is withheld is not said."""
     told = [fact for fact in facts if not fact.withheld]
-    filled: Filled = {"done": done_of(told, acted=acted)}
+    filled: Filled = {"done": done}
     for field in form.fields:
         filled[field.name] = _value(field, [fact for fact in told if fact.field == field.name])
     filled["reasons"] = [fact.value for fact in told if fact.field is None and fact.kind != "bool"]
@@ -44,13 +40,6 @@ def fill(form: Form, facts: Sequence[Fact], style: int = 0, *, acted: bool) -> s
     return canonical_json(filled)
 
 
-def done_of(facts: Sequence[Fact], *, acted: bool) -> str:
-    """Return what `done` says, by deeds alone: all of it if no fact is a no, else a part if something was done
-    nevertheless, and none if nothing was. Questions and hand-overs are no deeds."""
-    refused = any(fact.kind == "bool" and not fact.value for fact in facts)
-    return "all" if not refused else "part" if acted else "none"
-
-
 def form_finding(
     form: Form,
     facts: Sequence[Fact],
@@ -58,8 +47,7 @@ def form_finding(
     *,
     shown: frozenset[tuple[str, Any]],
     today: str,
-    certain: bool,
-    acted: bool,
+    done: str,
     said: frozenset[tuple[str, Any]] = frozenset(),
     asked: frozenset[tuple[str, Any]] = frozenset(),
 ) -> str | None:
@@ -68,19 +56,16 @@ def form_finding(
     A field that no fact answers is null or zero; where a condition of the request does not hold, it may say what the
     rollout was shown (`shown`: kind and value) of the rows that the request is about (`asked`).
 
-    `done` is compared where a fact says it, or where it is `certain` that all was done. `reasons` hold every figure
-    that a refusal must name, at most one more that is true (`shown`, or `said` by request and policy), and none where
-    nothing was refused. What is withheld stands in no field.
+    `reasons` hold every figure that a refusal must name, and nothing else. What is
+    withheld stands in no field, unless it is also `said` by request or policy.
     """
     filled = read_form(form.parameters, answer)
     if isinstance(filled, str):
         return filled
     told = [fact for fact in facts if not fact.withheld]
-    knows_done = certain or any(fact.kind == "bool" for fact in told)
     if len({bool(fact.value) for fact in told if fact.kind == "bool" and fact.about is None}) > 1:
         return "a yes and a no to all of it are to be told: no form can be right"
-    done = done_of(told, acted=acted)
-    if knows_done and filled["done"] != done:
+    if filled["done"] != done:
         return f"done is {filled['done']!r} and should be {done!r}"
     if (hidden := _disclosed(form, filled, facts, said, today)) is not None:
         return f"discloses what is withheld: {hidden}"
@@ -94,9 +79,7 @@ def form_finding(
         elif given and not all((field.kind, value) in asked & shown for value in _values(field, given)):
             return f"{field.name} is {_shown(given)}, and nothing is to be told there"
     due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
-    if knows_done and not due and done == "all" and reasons:
-        return "reasons are given, and nothing was refused"
-    return _reasons_finding(reasons, due, today, shown | said)
+    return _reasons_finding(reasons, due, today)
 
 
 def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
@@ -193,18 +176,14 @@ def _all(given: Any) -> list[Any]:
     return list(given.values()) if isinstance(given, dict) else [given]
 
 
-def _reasons_finding(
-    reasons: Sequence[Any], facts: Sequence[Fact], today: str, true: frozenset[tuple[str, Any]]
-) -> str | None:
+def _reasons_finding(reasons: Sequence[Any], facts: Sequence[Fact], today: str) -> str | None:
     for fact in facts:
         if not any(_reads(reason, fact, today) for reason in reasons):
             return f"reasons do not name the {fact.kind} {fact.value!r}"
     more = [reason for reason in reasons if not any(_reads(reason, fact, today) for fact in facts)]
-    if len(more) > MOST_MORE or len(reasons) > len(facts) + MOST_MORE:
-        return f"{len(reasons)} reasons, and {len(facts)} decided"
-    return next(
-        (f"nothing shows the reason {_shown(reason)}" for reason in more if not _is_true(reason, today, true)), None
-    )
+    if more:
+        return f"{_shown(more[0])} is no reason that decided anything"
+    return f"{len(reasons)} reasons, and {len(facts)} decided" if len(reasons) > len(facts) else None
 
 
 def _is_bare(reason: Any) -> bool:
@@ -239,15 +218,6 @@ def _reads(reason: Any, fact: Fact, today: str) -> bool:
     if fact.kind == "text" and _words(str(fact.value)) and _words(str(fact.value)) <= _words(reason):
         return True
     return any(mention.kind == fact.kind and mention.readings == {fact.value} for mention in mentions(reason, today))
-
-
-def _is_true(reason: Any, today: str, true: frozenset[tuple[str, Any]]) -> bool:
-    """Whether something shows a reason that nobody asked for."""
-    reason = _bare(reason)
-    if not isinstance(reason, str):
-        return any(value == reason for _, value in true)
-    read = {(mention.kind, reading) for mention in mentions(reason, today) for reading in mention.readings}
-    return bool(read & true) or any(_words(reason) == _words(str(value)) for _, value in true)
 
 
 def _shown(value: Any) -> str:

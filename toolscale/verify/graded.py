@@ -19,7 +19,7 @@ def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> G
     complete = correct or subject.golden.touched <= state.touched
     besides = something_else(subject, calls, state)
     finding, undecided = _finding(subject, calls, answer)
-    if finding is None and not complete and subject.brief.acts:
+    if finding is None and not complete and subject.brief.done != "none":
         finding = "claims what was not done"
     undecided = undecided and correct and besides is None
     notes = [

@@ -25,6 +25,7 @@ from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, input
 from toolscale.verify.accepted import accepted_task
 from toolscale.verify.ambiguity import Ambiguity
 from toolscale.verify.brief import Brief
+from toolscale.verify.deeds import done_of
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, superfluous, without_some
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
@@ -32,7 +33,6 @@ from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.outdated import outdated
 from toolscale.verify.referents import Scene, not_left_alone, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
-from toolscale.verify.shown import declined_tools
 from toolscale.verify.solvable import Trial, try_out
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject
@@ -172,7 +172,7 @@ class Judge:
             tuple(recording.facts),
             [recorded.call for recorded in recording.calls],
             form_of(plan),
-            declined=declined_tools(plan, recording),
+            done_of(plan, recording),
             asked=asked,
         )
         subject = Subject(

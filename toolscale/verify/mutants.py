@@ -20,9 +20,11 @@ from toolscale.language.render import contains_words
 from toolscale.language.times import clock_text, minutes_of
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox.base import Rows
+from toolscale.tasks.form import DONE
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.names import Expression
 from toolscale.tasks.record import Invisible, Recorder, Rejection, with_defaults
+from toolscale.verify.deeds import done_of
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument
 
@@ -109,6 +111,7 @@ class MutantMaker:
             self._branches(subject, recorder),
             self._forbidden(subject),
             self._repeats(subject),
+            self._claims(subject),
             self._false_facts(subject),
             self._exchanged(subject),
             self._unsaid(subject),
@@ -259,7 +262,8 @@ class MutantMaker:
                 continue
             writes = other.write_calls
             if writes != subject.writes or other.facts != subject.recording.facts:
-                yield Trajectory("branch", "wrong", writes, subject.say(tuple(other.facts)))
+                done = done_of(subject.plan, other)
+                yield Trajectory("branch", "wrong", writes, subject.say(tuple(other.facts), done=done))
 
     def _forbidden(self, subject: Subject) -> Iterator[Trajectory]:
         if subject.recording.forbidden:
@@ -268,7 +272,7 @@ class MutantMaker:
                 for step, arguments in subject.recording.forbidden
             )
             if subject.states.of(acts).changes:  # a tool that refuses by itself leaves nothing to forbid
-                yield Trajectory("forbidden", "wrong", acts, subject.say(()))
+                yield Trajectory("forbidden", "wrong", acts, subject.say((), done="all"))
                 yield Trajectory("forbidden", "wrong", acts)
 
     def _repeats(self, subject: Subject) -> Iterator[Trajectory]:
@@ -307,6 +311,12 @@ class MutantMaker:
                     made.add(repr(extra))
                     yield Trajectory("extra", "open", (*subject.writes, extra))
 
+    def _claims(self, subject: Subject) -> Iterator[Trajectory]:
+        """Claim that more or less was done than was."""
+        for done in DONE:
+            if done != subject.brief.done:
+                yield Trajectory("done", "wrong", subject.writes, subject.say(subject.told, done=done))
+
     def _false_facts(self, subject: Subject) -> Iterator[Trajectory]:
         for position, fact in enumerate(subject.told):
             for value in self._other_values(subject, fact) if not _is_label(fact, subject.told) else ():
@@ -318,8 +328,7 @@ class MutantMaker:
                 yield Trajectory("fact", "wrong", subject.writes, subject.say(changed))
 
     def _other_values(self, subject: Subject, fact: Fact) -> Iterator[Any]:
-        if fact.kind == "bool":
-            yield 1 - int(fact.value)
+        if fact.kind == "bool":  # a form says it by `done`
             return
         near: Sequence[Any] = ()
         if isinstance(fact.value, int):

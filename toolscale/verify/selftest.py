@@ -1,7 +1,8 @@
 """The judge on trial: defects are planted in good candidates before they are judged, and it is counted which gates find
 them.
 
-A kind is tried on candidates in an order that the seed draws, until it was planted as often as was asked for.
+Candidates are drawn as those of a dataset are: forms, some of them dialogues. A kind is tried on them in an order that
+the seed draws, until it was planted as often as was asked for.
 Candidates in which it would be no defect (there is no place for it, or what it changes comes to the same) are counted
 as not applicable; the judge has no say in that.
 """
@@ -288,7 +289,7 @@ class _Trial:
 
     def _draw(self, number: int) -> Candidate | None:
         if number not in self._drawn:
-            self._drawn[number] = self.ground.source.draw(self.seed, number)
+            self._drawn[number] = self.ground.source.draw(self.seed, number, "mixed")
         return self._drawn[number]
 
     def _is_recorded(self, candidate: Candidate) -> bool:

@@ -1,4 +1,4 @@
-"""What the calls of a rollout showed, and which deeds its request wanted in vain."""
+"""What the calls of a rollout showed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 
 from toolscale.environment.moments import is_datetime, is_time
 from toolscale.records import GoldenCall
-from toolscale.tasks.plan import Plan, calls_of
-from toolscale.tasks.record import Recording
 
 Value = tuple[str, Any]
 """(kind of fact, value)."""
@@ -33,16 +31,6 @@ def shown_values(calls: Sequence[GoldenCall]) -> frozenset[Value]:
         for row in (*_rows_in(call.result), call.arguments)
         for column, held in row.items()
         for value in _values(column, held)
-    )
-
-
-def declined_tools(plan: Plan, recording: Recording) -> frozenset[str]:
-    """Return the writing tools that a request wants called and that its plan did not call, or not for all of it."""
-    planned = {call.tool.spec.name for call in calls_of(plan.steps) if call.tool.mutates_state}
-    golden = {recorded.call.name for recorded in recording.writes}
-    return frozenset(
-        {step.tool.spec.name for step, _ in recording.forbidden}
-        | (planned - golden if all(recording.branches) else planned)
     )
 
 

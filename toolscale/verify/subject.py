@@ -10,6 +10,7 @@ from typing import Any
 from toolscale.environment.environment import Environment
 from toolscale.records import Candidate, Fact, ToolCall
 from toolscale.sandbox.base import Key, NetChanges
+from toolscale.tasks.form import Done
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recording
 from toolscale.verify.brief import Brief
@@ -59,9 +60,9 @@ class Subject:
         """The golden answer, as the task is answered: a filled form, or a message."""
         return self.filled if self.candidate.answer == "form" else self.brief.message()
 
-    def say(self, facts: Sequence[Fact], style: int = 0) -> str:
-        """Return a filled form that states facts."""
-        return self.brief.say(facts, style)
+    def say(self, facts: Sequence[Fact], style: int = 0, done: Done | None = None) -> str:
+        """Return a filled form that states facts. `done`: instead of what is done."""
+        return self.brief.say(facts, style, done)
 
     @cached_property
     def writes(self) -> tuple[ToolCall, ...]:

@@ -146,7 +146,7 @@ def accepted_subjects(judge: Judge, source: CandidateSource, tasks: int, seed: i
     """Yield the first accepted candidates of a seed, recorded. Each holds until the next is asked for."""
     found = 0
     for number in range(tasks * DRAWS):
-        candidate = source.draw(seed, number)
+        candidate = source.draw(seed, number, "mixed")
         if candidate is not None and judge.judge(candidate).verdict.accepted:
             yield judge.subject(candidate)
             found += 1

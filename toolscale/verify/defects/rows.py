@@ -43,6 +43,8 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
     if len(role.key) != 1 or re.search(rf"\b{role.name}\.{role.key[0]}\b", role.role.where or ""):
         return None
     row = dict(ground.recording(candidate).chosen[role.name][0])
+    if (row[role.key[0]],) not in ground.table(role.table):  # a call of the plan has made it
+        return None
     whole = dict(ground.table(role.table)[(row[role.key[0]],)])
     key = whole[role.key[0]]
     whole[role.key[0]] = (
