@@ -60,7 +60,7 @@ def test_show_prints_a_task_for_people(mock_dataset: Path, capsys: pytest.Captur
 
 
 def test_what_may_not_be_told_stands_apart(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fact = {"kind": "money", "value": "11009", "about": "checking account", "others": [], "withheld": False}
+    fact = {"kind": "money", "value": "11009", "about": "checking account", "withheld": False}
     row = read_dataset(mock_dataset).rows.tasks[0] | {
         "communicate": [fact, fact | {"value": "77056", "about": None, "withheld": True}]
     }

@@ -56,7 +56,7 @@ def task(made: Candidate, **changes: Any) -> Task:
             ),
         ),
         communicate=(
-            Fact(kind="money", value=amount, about="checking", others=("savings",)),
+            Fact(kind="money", value=amount, about="checking"),
             Fact(kind="text", value="Orbit Mobile"),
             Fact(kind="date", value="2026-03-20", withheld=True),
         ),

@@ -38,9 +38,9 @@ def test_a_task_comes_back_from_its_row_as_it_went() -> None:
         "result": '{"payment":"pm_1"}',
     }
     assert row["communicate"] == [
-        {"kind": "money", "value": "103", "about": "checking", "others": ["savings"], "withheld": False},
-        {"kind": "text", "value": "Orbit Mobile", "about": None, "others": [], "withheld": False},
-        {"kind": "date", "value": "2026-03-20", "about": None, "others": [], "withheld": True},
+        {"kind": "money", "value": "103", "about": "checking", "withheld": False},
+        {"kind": "text", "value": "Orbit Mobile", "about": None, "withheld": False},
+        {"kind": "date", "value": "2026-03-20", "about": None, "withheld": True},
     ]
 
 

@@ -34,7 +34,7 @@ from toolscale.errors import DatasetError
 REJECTED = "rejects/mock/rejected-00000-of-00001.parquet"
 DATABASE = "environments/mock/database.sqlite"
 DEEP = "[" * 100_000
-A_FACT = {"kind": "x", "value": "1", "about": None, "others": [], "withheld": False}
+A_FACT = {"kind": "x", "value": "1", "about": None, "withheld": False}
 
 
 @pytest.fixture

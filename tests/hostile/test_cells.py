@@ -36,10 +36,10 @@ MORE: dict[str, Callable[[Row], None]] = {
     "an unknown status": cell("verdict", "held", 0, "status"),
     "an unknown gate": cell("verdict", "x", 0, "gate"),
     "money that is none": cell(
-        "communicate", [{"kind": "money", "value": "abc", "about": None, "others": [], "withheld": False}]
+        "communicate", [{"kind": "money", "value": "abc", "about": None, "withheld": False}]
     ),
     "money beyond all numbers": cell(
-        "communicate", [{"kind": "money", "value": "9" * 5_000, "about": None, "others": [], "withheld": False}]
+        "communicate", [{"kind": "money", "value": "9" * 5_000, "about": None, "withheld": False}]
     ),
     "a request of a million characters": cell("request", "x" * 999_999),
 }

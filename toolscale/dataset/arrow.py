@@ -33,7 +33,7 @@ TASK_SCHEMA = pa.schema(
         "prompt": _records(role=STRING, content=STRING),
         "tools": STRING,
         "golden_calls": CALLS,
-        "communicate": _records(kind=STRING, value=STRING, about=STRING, others=pa.list_(STRING), withheld=pa.bool_()),
+        "communicate": _records(kind=STRING, value=STRING, about=STRING, withheld=pa.bool_()),
         "row_changes": STRING,
         "touched": _records(table=STRING, key=STRING),
         "difficulty": pa.struct(

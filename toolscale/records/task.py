@@ -57,15 +57,13 @@ class RowChange(Record):
 
 
 class Fact(Record):
-    """What the final answer must say. `about`: its own label; `others`: labels of other rows of the same kind that were
-    seen."""
+    """What the final answer must say. `about`: what it is called, to tell it from others of its kind."""
 
     kind: FactKind
     value: str | int
     """Cents for money, ISO for dates, `HH:MM` for times, minutes for durations, 0 or 1 for bool. A bool with a label
     speaks of that part of the request, one without of all of it."""
     about: str | None = None
-    others: tuple[str, ...] = ()
     unit: str | None = None
     """Of a number: what is written behind it. Left out of dumps where there is none, so that older ones read on."""
     withheld: bool = False

@@ -152,7 +152,6 @@ class Recorder:
                 run.tell(plan.tells, run.recording.env, fields=field_names([told.tell for told in plan.tells]))
             for part in plan.refusals:
                 run.refuse(part)
-            run.finish()
         except Unbound as error:
             raise Rejection("schema", f"{error} has no value on the path taken") from error
         return run.recording
@@ -413,18 +412,6 @@ class _Run:
         for row in hidden.get(tell.tell.each or "", [{}]):
             self._fact(tell, {**env, tell.tell.each or "": row}, place)
 
-    def finish(self) -> None:
-        """Give every labelled fact the labels of the others: in one answer they are rivals."""
-        facts = self.recording.facts
-        labels = dict.fromkeys(fact.about for fact in facts if fact.about is not None)
-        if len(labels) > 1:
-            self.recording.facts = [
-                fact
-                if fact.about is None
-                else fact.model_copy(update={"others": _united(fact.others, labels, fact.about)})
-                for fact in facts
-            ]
-
     def _fact(self, tell: TellPlan, env: Env, place: str | None, part: str | None = None) -> None:
         if tell.when is not None and not self.scratch.evaluate(tell.when, env):
             return
@@ -433,22 +420,12 @@ class _Run:
         if value is None:
             raise Rejection("schema", f"the fact {tell.value.source} has no value")
         about = part if tell.about is None else str(self.scratch.evaluate(tell.about, env))
-        others: tuple[str, ...] = ()
-        if tell.about is not None and tell.about.direct is not None and tell.about.direct[0] in self.recording.observed:
-            name, column = tell.about.direct
-            others = tuple(
-                dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about)
-            )
-        fact = Fact(kind=kind, value=value, about=about, others=others, unit=tell.unit)
+        fact = Fact(kind=kind, value=value, about=about, unit=tell.unit)
         self.recording.facts.append(fact.model_copy(update={"withheld": tell.tell.withheld, "field": place}))
 
 
 def _writes(steps: tuple[StepPlan, ...]) -> bool:
     return any(call.tool.mutates_state for call in calls_of(steps))
-
-
-def _united(others: tuple[str, ...], labels: Iterable[str | None], own: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*others, *(label for label in labels if label is not None and label != own)]))
 
 
 def with_defaults(step: CallPlan, arguments: Mapping[str, Any]) -> dict[str, Any]:
