@@ -39,8 +39,7 @@ def with_data(config: Config, out: Path, dataset: Path | None) -> Config:
     else:
         datasets = [out / "datasets" / domain for domain in config.data.domains]
         for folder, (domain, tasks) in zip(datasets, config.data.domains.items(), strict=True):
-            # As the results in docs/results were measured.
-            synthesize(domain, folder, tasks=tasks, turns="single", answer="message", workers=1)
+            synthesize(domain, folder, tasks=tasks, turns="single", answer="form", workers=1)
     return config.model_copy(
         update={"data": config.data.model_copy(update={"datasets": tuple(str(folder) for folder in datasets)})}
     )
