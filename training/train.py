@@ -23,6 +23,7 @@ from training import grpo
 from training.config import Config
 from training.config_file import read_config
 from training.evaluate import ACCURATE, THRIFTY, check, environment_figures, load, question_ground, rows_of
+from training.judged import with_judge
 from training.starting import run_command, write_done, write_json
 
 ENVIRONMENT_OFFERS = 64
@@ -117,7 +118,7 @@ def show(report: dict[str, Any], console: Console) -> None:
 @click.option("--dataset", type=click.Path(path_type=Path), help="Environment tasks come from this folder.")
 def command(config: Path, out: Path, steps: int | None, dataset: Path | None) -> None:
     """Train an orchestrator as CONFIG (a YAML file of training/configs) says, and measure it."""
-    settings: Config = read_config(config)
+    settings: Config = with_judge(read_config(config))
     wanted = settings.steps
     settings = with_data(settings if steps is None else settings.model_copy(update={"steps": steps}), out, dataset)
     done = grpo.run_here(settings, out)

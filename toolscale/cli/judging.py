@@ -11,8 +11,6 @@ import click
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-REPLIES = "var/replies.sqlite"
-
 
 def takes_judge(verb: Verb) -> Verb:
     """Give a verb the options that name a judge; it gets them as `judge`, None if neither they nor the environment name
@@ -81,6 +79,7 @@ _OPTIONS = (
     click.option(
         "--judge-replies",
         metavar="FILE",
-        help=f"Where its replies are kept: no message is paid for twice.  [default: {REPLIES}]",
+        help="Where its replies are kept: no message is paid for twice.  [default: that of --replies, else "
+        "var/replies.sqlite]",
     ),
 )

@@ -51,8 +51,9 @@ class JudgeSettings(Record):
     """Seconds for one verdict, tries and waits included."""
     at_once: int = Field(default=16, ge=1)
     """Messages that are read at one time."""
-    replies: str = "var/replies.sqlite"
-    """Where its replies are kept: no message is paid for twice."""
+    replies: str | None = None
+    """Where its replies are kept, so that no message is paid for twice; none: with those of the model that is tried,
+    else in var/replies.sqlite."""
 
 
 def judge_settings(environ: Mapping[str, str], **given: Any) -> JudgeSettings | None:

@@ -97,7 +97,7 @@ def solve_dataset(
             report(f"round {round_ + 1}: {len(wanted)} tasks, {settings.samples} attempts each")
             given = _with_attempts(given, asyncio.run(_try(made, wanted, model, settings, ledger, solving, used)))
         if settings.judge is not None:
-            given = asyncio.run(_read(made, given, settings.judge, ledger, solving))
+            given = asyncio.run(_read(made, given, settings.judge, settings.replies, ledger, solving))
         if not wanted and given == made.given:
             break
         remake(made, given, out, lambda act, done, total: None)
@@ -185,14 +185,16 @@ def _paid(ledger: Ledger, *, judge: bool) -> float:
     return sum(line.paid_usd for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
 
 
-async def _read(made: Made, given: Given, judge: JudgeSettings, ledger: Ledger, solving: Solving) -> Given:
+async def _read(
+    made: Made, given: Given, judge: JudgeSettings, replies: Path, ledger: Ledger, solving: Solving
+) -> Given:
     """Return what was given with the judge's verdicts on the messages that rules cannot grade."""
     known = {(line.candidate, line.message): line for group in given.readings.values() for line in group}
     left = _unread(made, given, judge, known)
     solving.unread = 0
     if not left:
         return given
-    async with open_judge(judge, ledger, _paid(ledger, judge=True)) as opened:
+    async with open_judge(judge, ledger, _paid(ledger, judge=True), replies) as opened:
         assert opened is not None, "it is named"
         found = await asyncio.gather(*map(opened.read, left), return_exceptions=True)
     for each in found:

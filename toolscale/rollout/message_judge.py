@@ -21,7 +21,7 @@ from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.records import UNDECIDED, Fact, GoldenCall, Grade, Reading
 from toolscale.verify.readings import MessageCase, with_reading
 
-STAGE = "judge messages"
+STAGE, REPLIES = "judge messages", Path("var/replies.sqlite")
 MOST_TOKENS = 2_048
 """Of a reply, with what a model thinks before it."""
 LONGEST_MESSAGE, LONGEST_RESULT = 20_000, 12_000
@@ -165,15 +165,15 @@ class MessageJudge:
 
 @asynccontextmanager
 async def open_judge(
-    settings: JudgeSettings | None, ledger: Ledger | None = None, spent: float = 0.0
+    settings: JudgeSettings | None, ledger: Ledger | None = None, spent: float = 0.0, replies: Path = REPLIES
 ) -> AsyncIterator[MessageJudge | None]:
-    """Open the judge that is named, if one is. `spent`: dollars of its cap that are gone. UsageError for settings that
-    cannot be."""
+    """Open the judge that is named, if one is. `spent`: dollars of its cap that are gone; `replies`: where they are
+    kept if the settings do not say it. UsageError for settings that cannot be."""
     if settings is None:
         yield None
         return
     model = judge_model(settings)
-    with ReplyStore(Path(settings.replies)) as store:
+    with ReplyStore(Path(settings.replies or replies)) as store:
         async with ChatClient(model, store, Budget(settings.max_cost, spent), ledger or Ledger()) as client:
             yield MessageJudge(client)
 
