@@ -13,30 +13,27 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
 from scipy.stats import binomtest
 
-from toolscale.cli.asking import by_model, model_at
+from toolscale.cli.judging import takes_judge
 from toolscale.config import POPULATION_SEED
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
-from toolscale.models.expert import Expert
+from toolscale.models.judging import JudgeSettings
 from toolscale.records import Fact, GoldenCall
-from toolscale.session import SecondReader, Truth
-from toolscale.session.second_reader import Scope
 from toolscale.verify.brief import Brief
 from toolscale.verify.shown import lexicon_of
 
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
 GUIDE = Path(__file__).parents[1] / "docs" / "grading.md"
-AT_ONCE = 8
-"""Requests to a model."""
 SEEN, HELD_OUT, REWORDED, ANEW = "seen", "held out", "seen, reworded", "seen, altered anew"
+INJECTIONS = "injections"
+"""Wrong messages that speak to the judge: `injections.jsonl`."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,8 @@ class Answer:
     @property
     def half(self) -> str:
         """To which part of the corpus it belongs."""
+        if self.kind == "injection":
+            return INJECTIONS
         if int(hashlib.sha256(self.task.encode()).hexdigest(), 16) % 2:
             return HELD_OUT
         return REWORDED if self.kind == "reworded" else ANEW if self.manner == ANEW.partition(", ")[2] else SEEN
@@ -65,9 +64,12 @@ class Graded:
 
     answer: Answer
     finding: str | None
-
-    truth: Truth
     undecided: bool = False
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether rules refuse it for certain: what a message leaves out, or may not say."""
+        return self.finding is not None and not self.undecided
 
     @property
     def misgraded(self) -> bool:
@@ -75,46 +77,56 @@ class Graded:
         return (self.finding is None) != (self.answer.label == "right")
 
 
-def read_answers() -> list[Answer]:
-    """Return all messages of the corpus."""
-    return [Answer(**json.loads(line)) for line in (CORPUS / "answers.jsonl").read_text().splitlines()]
+def read_answers(name: str = "answers.jsonl") -> list[Answer]:
+    """Return all messages of the corpus, or those of another file beside it."""
+    return [Answer(**json.loads(line)) for line in (CORPUS / name).read_text().splitlines()]
+
+
+class Corpus:
+    """The tasks of the corpus, each with what its messages are graded by."""
+
+    def __init__(self) -> None:
+        environment = load_environment("finance")
+        self.rows = populate(environment, seed=POPULATION_SEED)
+        self.environment, self.lexicon = environment, lexicon_of(environment, self.rows)
+        self.tasks = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
+        self._briefs: dict[str, Brief] = {}
+        self._made: dict[str, list[GoldenCall]] = {}
+
+    def grade(self, answer: Answer) -> Graded:
+        """Grade a message after the calls that its writer made. All of them left the right rows, so only the words
+        count."""
+        brief = self.brief(answer.task)
+        finding = brief.finding_after(answer.answer, self.made(answer.task))
+        return Graded(answer, finding, brief.is_undecided(answer.answer, finding))
+
+    def brief(self, task: str) -> Brief:
+        """Return what a task asks of its final message."""
+        if task not in self._briefs:
+            row = self.tasks[task]
+            self._briefs[task] = Brief(
+                self.environment,
+                self.lexicon,
+                row["request"],
+                tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"])),
+                [GoldenCall.model_validate(call) for call in json.loads(row["golden"])],
+                frozenset(row["declined"]),
+                frozenset((kind, value) for kind, value in json.loads(row["asked"])),
+            )
+        return self._briefs[task]
+
+    def made(self, task: str) -> list[GoldenCall]:
+        """Return the calls that the writer of the messages made."""
+        if task not in self._made:
+            self._made[task] = [GoldenCall.model_validate(call) for call in json.loads(self.tasks[task]["calls"])]
+        return self._made[task]
 
 
 def grade_corpus() -> Iterator[Graded]:
-    """Grade every message after the calls that its writer made. All of them left the right rows, so only the words
-    count."""
-    environment = load_environment("finance")
-    lexicon = lexicon_of(environment, populate(environment, seed=POPULATION_SEED))
-    rows = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
-    briefs: dict[str, tuple[Brief, list[GoldenCall]]] = {}
+    """Grade every message."""
+    corpus = Corpus()
     for answer in read_answers():
-        if answer.task not in briefs:
-            row = rows[answer.task]
-            golden, made = (
-                [GoldenCall.model_validate(call) for call in json.loads(row[name])] for name in ("golden", "calls")
-            )
-            facts = tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"]))
-            asked = frozenset((kind, value) for kind, value in json.loads(row["asked"]))
-            briefs[answer.task] = (
-                Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked),
-                made,
-            )
-        brief, made = briefs[answer.task]
-        finding = brief.finding_after(answer.answer, made)
-        truth = Truth(brief.request, brief.facts, made)
-        yield Graded(answer, finding, truth, brief.is_undecided(answer.answer, finding))
-
-
-def read_again(graded: list[Graded], model: Expert, most: int, scope: Scope) -> list[Graded]:
-    """Let a model decide messages of the held-out half: those that are undecided, and with the scope `all` also those
-    that the rules accept. At most `most` are asked, the first by the hash of task and message."""
-    reader = SecondReader(model)
-    left = [one for one in graded if one.undecided or (scope == "all" and one.finding is None)]
-    open_ = [one for one in left if one.answer.half == HELD_OUT]
-    open_.sort(key=lambda one: hashlib.sha256(f"{one.answer.task} {one.answer.answer}".encode()).hexdigest())
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        verdicts = pool.map(lambda one: reader.read(one.truth, one.answer.answer), open_[:most])
-    return [replace(one, finding=None if right else why) for one, (right, why) in zip(open_, verdicts, strict=False)]
+        yield corpus.grade(answer)
 
 
 def table(graded: list[Graded]) -> str:
@@ -136,27 +148,23 @@ def table(graded: list[Graded]) -> str:
 @click.command()
 @click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
 @click.option("--write", is_flag=True, help="Write the figures into docs/grading.md.")
-@by_model("that reads what is undecided", required=False)
+@takes_judge
 @click.option(
-    "--read",
-    "scope",
-    default="undecided",
-    show_default=True,
-    type=click.Choice(["undecided", "all"]),
-    help="all: also what is accepted.",
+    "--most",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Measure the judge on so many messages of the corpus, drawn by hash.  [default: all]",
 )
-@click.option("--most", default=100, show_default=True, help="Messages that the model reads.")
 def main(
     cases: bool,
     write: bool,
-    endpoint: str | None,
-    model: str | None,
-    key_env: str | None,
-    deadline: float,
-    scope: Scope,
-    most: int,
+    judge: JudgeSettings | None,
+    most: int | None,
 ) -> None:
-    """Grade the corpus and print how often the judge and the reader disagree."""
+    """Grade the corpus and print how often the rules and the reader disagree; then what rules decide for certain, how
+    much is left, and with a judge how often it and the reader disagree."""
+    from bench.answers_judged import measure  # it needs this module
+
     graded = list(grade_corpus())
     for one in graded if cases else ():
         if one.misgraded and one.answer.half != HELD_OUT:
@@ -169,18 +177,6 @@ def main(
         text = GUIDE.read_text()
         begin, end = (text.index(mark) for mark in ("<!-- strangers' answers: begin", "<!-- strangers' answers: end"))
         GUIDE.write_text(f"{text[: text.index(chr(10), begin) + 1]}{table(graded)}\n{text[end:]}")
-    for half in (SEEN, REWORDED, ANEW, HELD_OUT):
-        for label in ("right", "wrong"):
-            part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
-            click.echo(f"{half}, {label}: {sum(one.undecided for one in part)} of {len(part)} undecided")
-    if endpoint and model:
-        again = read_again(graded, model_at(endpoint, model, key_env, deadline, "reader"), most, scope)
-        for label in ("right", "wrong"):
-            part = [one for one in again if one.answer.label == label]
-            click.echo(
-                f"held out, {label}, {scope}, read by {model}: "
-                f"it agrees on {sum(not one.misgraded for one in part)} of {len(part)}"
-            )
     for half in (SEEN, ANEW, HELD_OUT):
         wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
         kinds = Counter(one.answer.kind for one in wrong)
@@ -188,6 +184,7 @@ def main(
         click.echo(
             f"{half}, wrong and accepted: " + ", ".join(f"{kind} {let[kind]}/{kinds[kind]}" for kind in sorted(kinds))
         )
+    measure(judge, most, click.echo)
 
 
 if __name__ == "__main__":
