@@ -6,7 +6,7 @@ import os
 
 from toolscale.models.judging import JudgeSettings, judge_model, judge_settings
 from training.config import Config
-from training.processes import world_size
+from training.processes import world_size_wanted
 
 
 def with_judge(config: Config) -> Config:
@@ -22,4 +22,4 @@ def shared(judge: JudgeSettings | None) -> JudgeSettings | None:
     """Return the judge of one of the processes that train together: each has its share of the cap on dollars."""
     if judge is None or judge.max_cost is None:
         return judge
-    return judge.model_copy(update={"max_cost": judge.max_cost / world_size()})
+    return judge.model_copy(update={"max_cost": judge.max_cost / world_size_wanted()})

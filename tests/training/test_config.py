@@ -21,6 +21,7 @@ from training.config import Config, DataSettings, OptimizerSettings, SftConfig
 from training.config_file import read_any, read_config
 from training.data import open_domains, question_source
 from training.engine import read_deepspeed
+from training.judged import shared
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
 
@@ -267,3 +268,9 @@ def test_who_judges_makes_a_run_another_one_and_where_the_judge_is_does_not(tmp_
         for host, name in (("a", "judge-1"), ("b", "judge-1"), ("a", "judge-2"))
     )
     assert here == there and len({here, other, plain.digest()}) == 3 and "judge" not in plain.identity()
+
+
+def test_processes_that_train_together_share_the_cap_of_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = JudgeSettings(endpoint="http://h/v1", model="judge-1", max_cost=3.0, price="1/1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert shared(judge) == judge.model_copy(update={"max_cost": 1.5}) and shared(None) is None

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,6 @@ class MessageJudge:
     """Why the last of them has none."""
     _lost_in_a_row: int = 0
     _has_answered: bool = False
-    _known: dict[tuple[str, str], Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._gate = asyncio.Semaphore(self.client.model.at_once)
@@ -123,8 +122,6 @@ class MessageJudge:
         BudgetError at the cap on dollars, UsageError if the server refuses from the first message on,
         ModelUnavailableError after MOST_LOST messages in a row without a verdict.
         """
-        if (known := self._known.get((case.candidate, case.key))) is not None:
-            return known
         if len(case.message) > LONGEST_MESSAGE:
             self.lost, self.last = self.lost + 1, f"the message has more than {LONGEST_MESSAGE:,} characters"
             return self.last
@@ -145,7 +142,6 @@ class MessageJudge:
             except BudgetError as error:
                 raise BudgetError(f"the judge {self.name}: {str(error).replace('MAX_COST', self.cap)}") from error
         self._lost_in_a_row, self._has_answered = 0, True
-        self._known[case.candidate, case.key] = reading
         return reading
 
     async def _asked(self, case: MessageCase) -> Reading:
