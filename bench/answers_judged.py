@@ -93,6 +93,7 @@ def _case(corpus: Corpus, world: World, answer: Answer) -> MessageCase:
         candidate=content_hash(["tests/answers", answer.task]),
         key=message_hash([ToolCall(name=call.name, arguments=call.arguments) for call in made], answer.answer),
         request=brief.request,
+        today=corpus.environment.spec.world.today,
         facts=brief.facts,
         calls=tuple(made),
         changes=to_row_changes(corpus.environment.schema, world.net_changes()),

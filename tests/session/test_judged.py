@@ -107,7 +107,7 @@ def test_the_judge_sees_what_was_done_and_the_message_as_data(
     assert shown == f"I guess: {message}" and user.count("\n") == 7 and user.isprintable() is False
     assert "\u202e" not in user and "\\u202e\\u200b" in user
     assert [call["name"] for call in seen["calls"]] == [call.name for call in calls]
-    assert (seen["request"], len(seen["changes"])) == (task.request, len(task.row_changes))
+    assert (seen["request"], seen["today"][:2], len(seen["changes"])) == (task.request, "20", len(task.row_changes))
     assert [sorted(fact)[-1] for fact in seen["must_be_told"]] == ["amount_cents"]
     assert body["response_format"]["json_schema"]["strict"] is True and id_ not in message
 

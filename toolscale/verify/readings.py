@@ -28,6 +28,8 @@ class MessageCase:
     key: str
     """The hash of the message, with the calls before it."""
     request: str
+    today: str
+    """The date of the environment's clock."""
     facts: tuple[Fact, ...]
     """What must be told, and what must not."""
     calls: tuple[GoldenCall, ...]
@@ -55,6 +57,7 @@ def case_of(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Message
         candidate=key_of(subject.candidate, environment.hash),
         key=message_hash(calls, answer),
         request=subject.candidate.heard,
+        today=subject.today,
         facts=subject.facts,
         calls=tuple(made),
         changes=to_row_changes(environment.schema, subject.states.world.net_changes()),
