@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from toolscale.basic_tools import BasicTool
 from toolscale.errors import UsageError
@@ -13,10 +14,12 @@ from toolscale.records import AnswerKey, OfferedExpert, Price, RolloutTask
 from toolscale.rollout.calls import CallReader
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import answer_key_of
-from toolscale.rollout.message_judge import MessageJudge
 from toolscale.rollout.person import Person, ScriptedPerson
 from toolscale.rollout.policy import Message, Tool
 from toolscale.rollout.prompt import CALL_EXPERT, first_messages, offered_tools
+
+if TYPE_CHECKING:
+    from toolscale.rollout.message_judge import MessageJudge
 
 
 @dataclass(frozen=True, slots=True)
