@@ -247,3 +247,16 @@ def test_an_undecided_rollout_is_left_out_of_its_group() -> None:
     kept, counts = select_samples([group])
     assert ([one.member for one in kept], counts.undecided, counts.kept) == ([0, 2], 1, 2)
     assert select_samples([group], RewardConfig(drop_undecided=False))[1].kept == 3
+
+
+def test_a_judge_that_is_gone_is_not_asked_about_every_message(
+    owed: Owed, mock_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    messages = [f"I guess, {number} times: {owed[2]}" for number in range(40)]
+    with chat_server(reply=ScriptedJudge(altered={"message": "another"})) as server:
+        status, rows, told = graded(capsys, mock_dataset, owed, messages, *named(server))
+        asked = {asked_about(body)[1] for body in server.asked}
+    assert (status, sum(row.startswith("0  undecided: ") for row in rows), len(told)) == (1, 40, 1)
+    assert len(asked) < 40 and told[0].startswith(
+        "toolscale: 40 messages have no verdict and stay undecided; the last: "
+    )
