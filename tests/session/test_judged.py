@@ -247,6 +247,8 @@ def test_an_undecided_rollout_is_left_out_of_its_group() -> None:
     kept, counts = select_samples([group])
     assert ([one.member for one in kept], counts.undecided, counts.kept) == ([0, 2], 1, 2)
     assert select_samples([group], RewardConfig(drop_undecided=False))[1].kept == 3
+    pair = select_samples([[group[0], group[2]]])[0]
+    assert [one.advantage for one in kept] == [one.advantage for one in pair]  # as if it had not been there
 
 
 def test_a_judge_that_is_gone_is_not_asked_about_every_message(

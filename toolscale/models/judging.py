@@ -44,7 +44,8 @@ class JudgeSettings(Record):
     key_env: str | None = None
     """The environment variable that holds the key; none: no key is sent."""
     max_cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Dollars that it may cost in one run; needs `price`."""
+    """Dollars that it may cost in one run, and after a training in each of the two measurements again; needs
+    `price`."""
     price: str = ""
     """Dollars for a million tokens read and written: 0.25/2."""
     deadline_s: float = Field(default=120.0, gt=0)
