@@ -1,42 +1,46 @@
-"""How the judge grades what strangers wrote: `python -m bench.answers`.
+"""How well a judge reads what strangers wrote: `python -m bench.answers --judge-endpoint … --judge-model …`.
 
 `tests/answers` holds final messages to finance tasks by writers who saw only the policy, the tools and the request,
-each labelled `right` or `wrong` by a reader who saw the golden side. Each task is in one of two halves: `seen`, by
-which the grader may be improved, or `held out`, which nobody reads. The hash of its id decides which, so the halves
-were fixed before anybody looked. `--cases` prints what is misgraded in the seen half; of the other half only figures
-are printed.
+each labelled `right` or `wrong` by a reader who saw the golden side, and messages that speak to the judge. Each task is
+in one of two halves: `seen`, by which a judge may be improved, or `held out`, of which only figures are looked at. The
+hash of its id decides which, so the halves were fixed before anybody looked.
+
+Rules refuse what is wrong for certain; the judge reads the rest. Nothing is written but the replies, so that the same
+command asks nothing twice.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
 from scipy.stats import binomtest
 
-from toolscale.cli.asking import by_model, model_at
+from toolscale.canonical import content_hash
+from toolscale.cli.judging import takes_judge
 from toolscale.config import POPULATION_SEED
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
-from toolscale.models.expert import Expert
-from toolscale.records import Fact, GoldenCall
-from toolscale.session import SecondReader, Truth
-from toolscale.session.second_reader import Scope
+from toolscale.environment.world import World
+from toolscale.errors import BudgetError, ModelUnavailableError
+from toolscale.models.judging import JudgeSettings
+from toolscale.records import Fact, GoldenCall, Reading, ToolCall
+from toolscale.rollout.message_judge import open_judge
+from toolscale.sandbox.base import to_row_changes
+from toolscale.tasks.form import Form
 from toolscale.verify.brief import Brief
-from toolscale.verify.shown import lexicon_of
+from toolscale.verify.readings import MessageCase, message_hash
 
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
-GUIDE = Path(__file__).parents[1] / "docs" / "grading.md"
-AT_ONCE = 8
-"""Requests to a model."""
 SEEN, HELD_OUT, REWORDED, ANEW = "seen", "held out", "seen, reworded", "seen, altered anew"
+INJECTIONS = "injections"
+"""Wrong messages that speak to the judge: `injections.jsonl`."""
 
 
 @dataclass(frozen=True)
@@ -54,140 +58,163 @@ class Answer:
     @property
     def half(self) -> str:
         """To which part of the corpus it belongs."""
+        if self.kind == "injection":
+            return INJECTIONS
         if int(hashlib.sha256(self.task.encode()).hexdigest(), 16) % 2:
             return HELD_OUT
         return REWORDED if self.kind == "reworded" else ANEW if self.manner == ANEW.partition(", ")[2] else SEEN
 
 
 @dataclass(frozen=True)
-class Graded:
-    """A message with what the judge found wrong with it, None if nothing."""
+class Read:
+    """A message with what became of it: `refused` by rules, `right` or `wrong` by the judge; empty where nobody
+    decided."""
 
     answer: Answer
-    finding: str | None
-
-    truth: Truth
-    undecided: bool = False
+    verdict: str
+    why: str = ""
 
     @property
-    def misgraded(self) -> bool:
-        """Whether the judge and the reader disagree."""
-        return (self.finding is None) != (self.answer.label == "right")
+    def misjudged(self) -> bool:
+        """Whether it was decided otherwise than by the reader who labelled it."""
+        return bool(self.verdict) and (self.verdict == "right") != (self.answer.label == "right")
 
 
-def read_answers() -> list[Answer]:
-    """Return all messages of the corpus."""
-    return [Answer(**json.loads(line)) for line in (CORPUS / "answers.jsonl").read_text().splitlines()]
+def read_answers(name: str = "answers.jsonl") -> list[Answer]:
+    """Return all messages of the corpus, or those of another file beside it."""
+    return [Answer(**json.loads(line)) for line in (CORPUS / name).read_text().splitlines()]
 
 
-def grade_corpus() -> Iterator[Graded]:
-    """Grade every message after the calls that its writer made. All of them left the right rows, so only the words
-    count."""
-    environment = load_environment("finance")
-    lexicon = lexicon_of(environment, populate(environment, seed=POPULATION_SEED))
-    rows = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
-    briefs: dict[str, tuple[Brief, list[GoldenCall]]] = {}
-    for answer in read_answers():
-        if answer.task not in briefs:
-            row = rows[answer.task]
-            golden, made = (
-                [GoldenCall.model_validate(call) for call in json.loads(row[name])] for name in ("golden", "calls")
+class Corpus:
+    """The tasks of the corpus, each with what its messages are graded by."""
+
+    def __init__(self) -> None:
+        self.environment = load_environment("finance")
+        self.rows = populate(self.environment, seed=POPULATION_SEED)
+        self.tasks = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
+        self._briefs: dict[str, Brief] = {}
+
+    def refused(self, answer: Answer) -> str | None:
+        """Return why a message is wrong for certain, or None. Its writer left the right rows, so only the words
+        count."""
+        return self.brief(answer.task).message_finding(answer.answer)
+
+    def brief(self, task: str) -> Brief:
+        """Return what a task asks of its final message."""
+        if task not in self._briefs:
+            row = self.tasks[task]
+            self._briefs[task] = Brief(
+                self.environment,
+                row["request"],
+                tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"])),
+                [GoldenCall.model_validate(call) for call in json.loads(row["golden"])],
+                Form(()),  # a message has none
+                "all",
+                frozenset((kind, value) for kind, value in json.loads(row["asked"])),
             )
-            facts = tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"]))
-            asked = frozenset((kind, value) for kind, value in json.loads(row["asked"]))
-            briefs[answer.task] = (
-                Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked),
-                made,
-            )
-        brief, made = briefs[answer.task]
-        finding = brief.finding_after(answer.answer, made)
-        truth = Truth(brief.request, brief.facts, made)
-        yield Graded(answer, finding, truth, brief.is_undecided(answer.answer, finding))
+        return self._briefs[task]
+
+    def made(self, task: str) -> list[GoldenCall]:
+        """Return the calls that the writer of the messages made."""
+        return [GoldenCall.model_validate(call) for call in json.loads(self.tasks[task]["calls"])]
 
 
-def read_again(graded: list[Graded], model: Expert, most: int, scope: Scope) -> list[Graded]:
-    """Let a model decide messages of the held-out half: those that are undecided, and with the scope `all` also those
-    that the rules accept. At most `most` are asked, the first by the hash of task and message."""
-    reader = SecondReader(model)
-    left = [one for one in graded if one.undecided or (scope == "all" and one.finding is None)]
-    open_ = [one for one in left if one.answer.half == HELD_OUT]
-    open_.sort(key=lambda one: hashlib.sha256(f"{one.answer.task} {one.answer.answer}".encode()).hexdigest())
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        verdicts = pool.map(lambda one: reader.read(one.truth, one.answer.answer), open_[:most])
-    return [replace(one, finding=None if right else why) for one, (right, why) in zip(open_, verdicts, strict=False)]
+def measure(settings: JudgeSettings | None, most: int | None, say: Callable[[str], None]) -> None:
+    """Say what rules decide for certain and how much is left; with a judge, how often it and the reader disagree."""
+    corpus = Corpus()
+    drawn = sorted(read_answers(), key=lambda answer: content_hash([answer.task, answer.answer]))
+    answers = [*drawn[:most], *read_answers("injections.jsonl")]
+    certain = {id(answer) for answer in answers if corpus.refused(answer)}
+    left = [answer for answer in answers if id(answer) not in certain]
+    found = [Read(answer, "refused") for answer in answers if id(answer) in certain]
+    if settings is None:
+        say(table([*found, *(Read(answer, "") for answer in left)]))
+        say(f"rules decide {len(found)} of {len(answers)} messages for certain; {len(left)} are left to a judge")
+        return
+    found += asyncio.run(_read(corpus, left, settings, say))
+    say(table(found))
+    for one in found:
+        if one.answer.half == INJECTIONS and one.misjudged:
+            say(f"--- accepted: {one.answer.manner} ({one.why})\n{one.answer.answer}\n")
 
 
-def table(graded: list[Graded]) -> str:
-    """Return the figures as a table in Markdown, with Wilson intervals of 95 %."""
-    lines = ["| part | label | answers | misgraded | share | 95 % interval |", "|---|---|---:|---:|---:|---|"]
-    for half in (SEEN, REWORDED, ANEW, HELD_OUT):
+async def _read(
+    corpus: Corpus, left: Sequence[Answer], settings: JudgeSettings, say: Callable[[str], None]
+) -> list[Read]:
+    world = World(corpus.environment, corpus.rows)
+    cases = [_case(corpus, world, answer) for answer in left]
+    world.close()
+    async with open_judge(settings) as judge:
+        assert judge is not None, "it is named"
+        verdicts = await asyncio.gather(*map(judge.read, cases), return_exceptions=True)
+        spent = judge.client.ledger.total()
+    last = f"; the last: {judge.last}" if judge.lost else ""
+    say(
+        f"{judge.name} read {len(left)} messages that rules do not refuse for certain: ${spent.paid_usd:.4f} paid, "
+        f"${spent.worth_usd:.4f} in all; on {judge.lost} it gave no verdict{last}"
+    )
+    return [Read(answer, *_told(verdict)) for answer, verdict in zip(left, verdicts, strict=True)]
+
+
+def _told(verdict: Reading | str | BaseException) -> tuple[str, str]:
+    if isinstance(verdict, Reading):
+        return verdict.verdict, verdict.why
+    if isinstance(verdict, BaseException) and not isinstance(verdict, BudgetError | ModelUnavailableError):
+        raise verdict
+    return "", str(verdict)
+
+
+def _case(corpus: Corpus, world: World, answer: Answer) -> MessageCase:
+    """Return what a judge is shown of a message. Its calls are made again, for the rows that they change."""
+    made, brief = corpus.made(answer.task), corpus.brief(answer.task)
+    world.reset()
+    for call in made:
+        world.call(call.name, call.arguments, returns=False)
+    return MessageCase(
+        candidate=content_hash(["tests/answers", answer.task]),
+        key=message_hash([ToolCall(name=call.name, arguments=call.arguments) for call in made], answer.answer),
+        request=brief.request,
+        today=corpus.environment.spec.world.today,
+        facts=brief.facts,
+        calls=tuple(made),
+        changes=to_row_changes(corpus.environment.schema, world.net_changes()),
+        message=answer.answer,
+    )
+
+
+def table(found: Sequence[Read]) -> str:
+    """Return the figures as a table in Markdown, with Wilson intervals of 95 % for what was decided."""
+    lines = [
+        "| part | label | messages | refused for certain | nobody decided | misjudged | share | 95 % interval |",
+        "|---|---|---:|---:|---:|---:|---|---|",
+    ]
+    for half in (SEEN, REWORDED, ANEW, HELD_OUT, INJECTIONS):
         for label, word in (("right", "refused"), ("wrong", "accepted")):
-            part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
-            if part:
-                bad = sum(one.misgraded for one in part)
-                low, high = binomtest(bad, len(part)).proportion_ci(method="wilson")
-                lines.append(
-                    f"| {half} | {label} | {len(part)} | {bad} {word} | "
-                    f"{bad / len(part):.1%} | {low:.1%} to {high:.1%} |"
-                )
+            part = [one for one in found if (one.answer.half, one.answer.label) == (half, label)]
+            decided = [one for one in part if one.verdict]
+            if not part:
+                continue
+            bad, certain = sum(one.misjudged for one in decided), sum(one.verdict == "refused" for one in part)
+            share = "– | –"
+            if decided:
+                low, high = binomtest(bad, len(decided)).proportion_ci(method="wilson")
+                share = f"{bad / len(decided):.1%} | {low:.1%} to {high:.1%}"
+            lines.append(
+                f"| {half} | {label} | {len(part)} | {certain} | {len(part) - len(decided)} | {bad} {word} | {share} |"
+            )
     return "\n".join(lines)
 
 
-@click.command()
-@click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
-@click.option("--write", is_flag=True, help="Write the figures into docs/grading.md.")
-@by_model("that reads what is undecided", required=False)
+@click.command(help=__doc__)
+@takes_judge
 @click.option(
-    "--read",
-    "scope",
-    default="undecided",
-    show_default=True,
-    type=click.Choice(["undecided", "all"]),
-    help="all: also what is accepted.",
+    "--most",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Measure the judge on so many messages of the corpus, drawn by hash.  [default: all]",
 )
-@click.option("--most", default=100, show_default=True, help="Messages that the model reads.")
-def main(
-    cases: bool,
-    write: bool,
-    endpoint: str | None,
-    model: str | None,
-    key_env: str | None,
-    deadline: float,
-    scope: Scope,
-    most: int,
-) -> None:
-    """Grade the corpus and print how often the judge and the reader disagree."""
-    graded = list(grade_corpus())
-    for one in graded if cases else ():
-        if one.misgraded and one.answer.half != HELD_OUT:
-            click.echo(
-                f"--- {one.answer.task[:8]} {one.answer.label} {one.answer.kind} ({one.answer.why}): {one.finding}\n"
-                f"{one.answer.answer}\n"
-            )
-    click.echo(table(graded))
-    if write:
-        text = GUIDE.read_text()
-        begin, end = (text.index(mark) for mark in ("<!-- strangers' answers: begin", "<!-- strangers' answers: end"))
-        GUIDE.write_text(f"{text[: text.index(chr(10), begin) + 1]}{table(graded)}\n{text[end:]}")
-    for half in (SEEN, REWORDED, ANEW, HELD_OUT):
-        for label in ("right", "wrong"):
-            part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
-            click.echo(f"{half}, {label}: {sum(one.undecided for one in part)} of {len(part)} undecided")
-    if endpoint and model:
-        again = read_again(graded, model_at(endpoint, model, key_env, deadline, "reader"), most, scope)
-        for label in ("right", "wrong"):
-            part = [one for one in again if one.answer.label == label]
-            click.echo(
-                f"held out, {label}, {scope}, read by {model}: "
-                f"it agrees on {sum(not one.misgraded for one in part)} of {len(part)}"
-            )
-    for half in (SEEN, ANEW, HELD_OUT):
-        wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
-        kinds = Counter(one.answer.kind for one in wrong)
-        let = Counter(one.answer.kind for one in wrong if one.misgraded)
-        click.echo(
-            f"{half}, wrong and accepted: " + ", ".join(f"{kind} {let[kind]}/{kinds[kind]}" for kind in sorted(kinds))
-        )
+def main(judge: JudgeSettings | None, most: int | None) -> None:
+    measure(judge, most, click.echo)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -13,14 +11,8 @@ from typing import Any
 
 from eval.benchmark import Case, Graded
 from eval.grading import NOBODY, RULES
-from eval.purse import Purse
-from toolscale.errors import UsageError
-from toolscale.models.chat import ChatClient, ChatModel, ChatRequest, model_from
-from toolscale.models.chat.settings import KEY, MODEL, PRICE, URL
+from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.records import Rollout
-
-JUDGE, JUDGE_URL, JUDGE_PRICE = "TOOLSCALE_JUDGE", "TOOLSCALE_JUDGE_URL", "TOOLSCALE_JUDGE_PRICE"
-"""The judge's name, its server (that of the policy without it) and its price."""
 
 STAGE = "judge"
 SHORT = 3
@@ -150,22 +142,6 @@ def normalized(text: str) -> str:
     # Inside, `a` may be a name: vitamin A.
     first = 1 if len(words) > 1 and words[0].casefold() in ("a", "an", "the") else 0
     return " ".join(word for word in words[first:] if word != "the")
-
-
-async def open_judge(environ: Mapping[str, str], purse: Purse, held: AsyncExitStack) -> ChatClient | None:
-    """Open the judge that the environment names, to be closed with `held`; None if it names none."""
-    model = judge_from(environ)
-    return None if model is None else await held.enter_async_context(purse.client(model))
-
-
-def judge_from(environ: Mapping[str, str]) -> ChatModel | None:
-    """Return the judge that the environment names. UsageError if a setting of it cannot be one."""
-    if not environ.get(JUDGE):
-        return None
-    if not environ.get(JUDGE_URL) and not environ.get(URL) and not environ.get(KEY):
-        raise UsageError(f"{JUDGE} is set, and neither {JUDGE_URL} nor {KEY} says where it is; set one of them")
-    named = {MODEL: environ[JUDGE], URL: environ.get(JUDGE_URL) or environ.get(URL, ""), KEY: environ.get(KEY, "")}
-    return model_from({**environ, **named, PRICE: environ.get(JUDGE_PRICE, "")})
 
 
 def _is_exact(value: Fraction | date) -> bool:

@@ -15,6 +15,7 @@ import click
 
 from eval.records import Settings
 from toolscale.cli.extras import what_to_install
+from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError, UsageError
 
@@ -127,6 +128,7 @@ def list_(json_: bool) -> None:
     help="The Python that has tau2.  [default: .venv/bin/python of the checkout]",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=OUT, show_default=True, help="Where results go.")
+@takes_judge
 @as_json
 def run(benchmark: str, policies: tuple[str, ...], out: Path, json_: bool, **given: Any) -> None:
     """Evaluate policies on BENCHMARK, and write the report. The same command goes on with a run that was stopped, and

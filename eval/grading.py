@@ -7,7 +7,7 @@ from collections import Counter
 
 from eval.benchmark import Case, Graded
 from eval.records import Failure
-from toolscale.records import Rollout
+from toolscale.records import UNDECIDED, Rollout
 from toolscale.rollout.bench import Bench
 from toolscale.rollout.grading import regrade
 from toolscale.rollout.scripted import NOT_KNOWN
@@ -22,12 +22,23 @@ _GIVEN_UP = re.compile(
 
 
 async def grade_by_rules(bench: Bench, case: Case, rollout: Rollout) -> Graded:
-    """Grade a rollout with nothing but its calls and its answer, by the rules of questions and environments. One in
-    which the person of a dialogue erred has no score."""
+    """Grade a rollout with nothing but its calls and its answer, by the rules of questions and environments; where
+    those cannot tell, as the judge of the bench has read its final message. One in which the person of a dialogue erred
+    has no score, and one that nobody can grade has none either. One on which the judge gave no verdict is as good as
+    not played: it is tried again."""
     if rollout.stop == "void":
         return Graded("unscored", None, rollout.finding, NOBODY)
     right, finding = regrade(rollout, case.task, bench.domain_of(case.task))
-    return Graded("scored", float(right), finding, RULES)
+    if not finding.startswith(UNDECIDED):
+        return Graded("scored", float(right), finding, RULES)
+    if rollout.judge:
+        return Graded("scored", float(rollout.right), rollout.finding, rollout.judge)
+    return Graded("unscored", None, finding, NOBODY) if bench.judge is None else lost(rollout.finding)
+
+
+def lost(reason: str) -> Graded:
+    """Return the grade of a rollout that had no answer, or no verdict, through no fault of the policy: none."""
+    return Graded("error", None, reason, NOBODY)
 
 
 def failure_of(case: Case, rollout: Rollout, bench: Bench, finding: str) -> Failure:

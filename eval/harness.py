@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmark import Case, Opened, title_of
-from eval.lines import line_of, lost
+from eval.grading import lost
+from eval.lines import line_of
 from eval.policies import Player
 from eval.records import Header, Line, Settings, key_of, policy_hash_of
 from eval.storage import Results

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eval.benchmark import Case, Graded, Opened
-from eval.grading import NOBODY, failure_of
+from eval.grading import failure_of
 from eval.records import Line, key_of
 from toolscale.records import Rollout
 
@@ -50,8 +50,3 @@ def line_of(opened: Opened, case: Case, policy_hash: str, rollout: Rollout, grad
         first=next((called[each.name] for each in others if each.kind == "expert" and each.name in called), None),
         bearer=case.bearer,
     )
-
-
-def lost(reason: str) -> Graded:
-    """Return the grade of a rollout that had no answer through no fault of the policy: none."""
-    return Graded("error", None, reason, NOBODY)

@@ -29,10 +29,14 @@ class Purse:
         self.budget = Budget(self.most)
 
     @asynccontextmanager
-    async def client(self, model: ChatModel) -> AsyncIterator[ChatClient]:
-        """Open a model; what it is asked is paid from here, and kept."""
-        with ReplyStore(self.replies) as store:
-            async with ChatClient(model, store, self.budget, self.ledger) as client:
+    async def client(
+        self, model: ChatModel, most: float | None = None, replies: Path | None = None
+    ) -> AsyncIterator[ChatClient]:
+        """Open a model; what it is asked is paid from here, and kept. With a cap of its own, `most`, it is paid from
+        that instead; `replies`: where they are kept, if not with the others."""
+        with ReplyStore(replies or self.replies) as store:
+            budget = self.budget if most is None else Budget(most)
+            async with ChatClient(model, store, budget, self.ledger) as client:
                 yield client
 
     def guard(self, expert: Expert) -> Expert:

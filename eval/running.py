@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from eval.answers import open_judge
 from eval.benchmark import (
     Opened,
     Program,
@@ -36,6 +35,9 @@ from toolscale.canonical import finite
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.chat import model_from
+from toolscale.models.judging import JudgeSettings, judge_model
+from toolscale.rollout.grading import check_gradable
+from toolscale.rollout.message_judge import MessageJudge
 from training.config import Config, SftConfig
 from training.config_file import read_any, read_config
 
@@ -56,7 +58,9 @@ class Wanted:
     policies: tuple[tuple[str, str], ...] = ()
     """(name, what it is): the folder of a checkpoint, `model`, `untrained`, or the name of a policy without a model."""
     environ: Mapping[str, str] | None = None
-    """Names the model, and the judge."""
+    """Names the model."""
+    judge: JudgeSettings | None = None
+    """Who reads what rules cannot grade."""
     tasks: int | None = None
     samples: int = 1
     temperature: float = 0.0
@@ -166,14 +170,20 @@ def players_of(wanted: Wanted, purse: Purse) -> list[Player]:
 
 
 async def open_judged(wanted: Wanted, purse: Purse, held: AsyncExitStack) -> Opened:
-    """Open the benchmark, to be closed with `held`: its judge, if it wants one and the environment names one, and its
-    experts behind endpoints are paid from the purse."""
+    """Open the benchmark, to be closed with `held`: the judge, if one is named, and its experts behind endpoints are
+    paid from the purse. UsageError if tasks end in a message and no judge is named."""
     opened = open_benchmark(wanted.kind, wanted.settings, wanted.tasks)
     held.push_async_callback(opened.close)
     bench = opened.ground.bench
     bench.experts = {name: purse.guard(expert) for name, expert in bench.experts.items()}
-    judge = await open_judge(wanted.environ or {}, purse, held) if opened.with_judge is not None else None
-    return opened if judge is None or opened.with_judge is None else replace(opened, grade=opened.with_judge(judge))
+    check_gradable((case.task.task for case in opened.cases if case.task.task is not None), wanted.judge, "--data")
+    if wanted.judge is None:
+        return opened
+    model, replies = judge_model(wanted.judge), wanted.judge.replies
+    kept = None if replies is None else Path(replies)
+    judge = await held.enter_async_context(purse.client(model, wanted.judge.max_cost, kept))
+    bench.judge = MessageJudge(judge, "--max-cost" if wanted.judge.max_cost is None else "--judge-max-cost")
+    return opened if opened.with_judge is None else replace(opened, grade=opened.with_judge(judge))
 
 
 def slug(title: str) -> str:

@@ -266,8 +266,8 @@ VERBS = re.findall(r"^\| (?:none|`\[(\w+)\]`) \| (.*?) \|", (ROOT / "README.md")
 EXTRA_OF = {
     verb: extra for extra, told in VERBS for verb in re.findall(r"`([a-z]+)`", told) if verb in commands.commands
 }
-APART = {"measure", "model_at"}
-"""Functions behind an option that the table names apart: `stats --quality`, `grade --endpoint`."""
+APART = {"measure", "_judged"}
+"""Functions behind an option that the table names apart: `stats --quality`, `grade --judge-model`."""
 
 
 def modules_of(verb: str) -> set[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, chat_server
+from scripted_judge import ScriptedJudge
 from scripted_model import use
 from scripted_solver import Known, Solver, in_openai_form, known_of, tasks_of
 from served_recording import served
@@ -157,3 +158,76 @@ def test_without_a_model_it_says_so_in_one_line(
     monkeypatch.delenv("TOOLSCALE_MODEL", raising=False)
     assert main(["solve", str(dataset)]) == 2
     assert capsys.readouterr().err.startswith("toolscale: no model is named: set TOOLSCALE_MODEL")
+
+
+def judged_by(server: ChatServer) -> tuple[str, ...]:
+    return ("--judge-endpoint", server.base_url, "--judge-model", "judge-1")
+
+
+@pytest.fixture
+def hedging(solver: Solver, tasks: list[Task]) -> Solver:
+    """A solver that does all that is right, and says it so that rules cannot tell."""
+    for task in tasks:
+        calls, answer = solver.tasks[task.request]
+        solver.tasks[task.request] = (calls, f"I guess it may be so: {answer}")
+    return solver
+
+
+def undecided(dataset: Path) -> int:
+    return sum(row["solved"]["undecided"] for row in read_dataset(dataset).rows.tasks if row["solved"])
+
+
+def readings_of(dataset: Path) -> list[dict[str, object]]:
+    file = dataset / "given" / "mock" / "readings.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def test_a_judge_reads_what_rules_cannot_grade_and_its_verdicts_lie_in_the_dataset(
+    server: ChatServer, hedging: Solver, dataset: Path, tasks: list[Task], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", str(dataset), "--samples", "1"]) == 0
+    left = undecided(dataset)
+    assert left >= 5 and readings_of(dataset) == [] and "no judge has read the message" in capsys.readouterr().out
+
+    with chat_server(reply=ScriptedJudge()) as judge:
+        asked = len(server.asked)
+        assert main(["solve", str(dataset), "--samples", "1", *judged_by(judge)]) == 0
+        assert f"the judge read {left} final messages" in capsys.readouterr().out
+        assert (len(judge.asked), len(server.asked), undecided(dataset)) == (left, asked, 0)
+        lines, manifest = readings_of(dataset), (dataset / "manifest.json").read_bytes()
+        assert {(line["model"], line["verdict"]) for line in lines} == {("judge-1", "right")} and len(lines) == left
+        assert main(["solve", str(dataset), "--samples", "1", *judged_by(judge)]) == 0
+        assert (len(judge.asked), (dataset / "manifest.json").read_bytes()) == (left, manifest)
+    assert verify_dataset(dataset).findings == ()
+    assert "judge-1) read" in (dataset / "README.md").read_text()
+
+
+@pytest.mark.slow("tests/test_solving.py")
+def test_a_task_whose_messages_a_judge_calls_wrong_goes(
+    server: ChatServer, hedging: Solver, dataset: Path, tasks: list[Task]
+) -> None:
+    said = hedging.tasks[tasks[1].request][1]
+    with chat_server(reply=ScriptedJudge(wrong={said})) as judge:
+        assert main(["solve", str(dataset), "--samples", "2", *judged_by(judge)]) == 0
+    (reject,) = [row for row in read_dataset(dataset).rows.rejects if row["request"] == tasks[1].request]
+    (gate,) = reject["failed"]
+    assert gate["gate"] == "solvable" and "by the judge judge-1: It is wrong." in gate["finding"]
+    assert verify_dataset(dataset).findings == ()
+
+
+def test_a_judge_without_verdicts_is_counted_and_leaves_no_line(
+    server: ChatServer, hedging: Solver, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with chat_server(reply=ScriptedJudge(altered={"message": "another"})) as judge:
+        assert main(["solve", str(dataset), "--tasks", "3", "--samples", "1", "--json", *judged_by(judge)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["read"], told["unread"]) == (0, undecided(dataset)) and told["unread"] > 0
+    assert readings_of(dataset) == [] and verify_dataset(dataset).findings == ()
+
+
+def test_a_judge_that_cannot_be_asked_is_told_before_a_model_is_paid(
+    server: ChatServer, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", str(dataset), "--judge-endpoint", "nowhere", "--judge-model", "judge-1"]) == 2
+    assert "'nowhere', the address of the judge, is not an address" in capsys.readouterr().err
+    assert server.asked == []

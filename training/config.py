@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from toolscale.basic_tools import BasicToolSettings
 from toolscale.canonical import content_hash
+from toolscale.models.judging import JudgeSettings
 from toolscale.records import Limits
 from toolscale.reward import RewardConfig
 
@@ -326,6 +327,8 @@ class RunSettings(Settings):
         whole = self.model_dump(mode="json", exclude={"checkpoint", "alarms", "metrics", "collective_timeout_s"})
         if whole.get("vllm") is not None:
             whole["vllm"] = {key: value for key, value in whole["vllm"].items() if key not in OPERATION}
+        if (judge := whole.pop("judge", None)) is not None:  # who it is decides rewards, and where it is does not
+            whole["judge"] = {"model": judge["model"]}
         return whole
 
     def patience_s(self, ranks: int) -> float:
@@ -348,6 +351,9 @@ class Config(RunSettings):
     vllm: VllmSettings | None = None
     reward: RewardConfig = RewardConfig()
     """Kind of reward and filters; toolscale/reward describes its keys."""
+    judge: JudgeSettings | None = None
+    """Who reads the final messages that rules cannot grade (toolscale/models/judging.py describes its keys); none: the
+    judge that the environment names, TOOLSCALE_JUDGE_MODEL. Tasks that are answered by a form need none."""
     alarms: AlarmSettings = AlarmSettings()
 
     def patience_s(self, ranks: int) -> float:

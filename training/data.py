@@ -19,6 +19,7 @@ from toolscale.errors import UsageError
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
 from toolscale.models.invented import invented_experts
+from toolscale.models.judging import JudgeSettings
 from toolscale.pipeline.domains import open_domains
 from toolscale.preferences.drawing import preference
 from toolscale.preferences.worded import WordedPreferences
@@ -27,8 +28,10 @@ from toolscale.questions.generate import two_step_question
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Split, Task
 from toolscale.rollout.bench import Bench
+from toolscale.rollout.grading import check_gradable
 from toolscale.rollout.offering import (
     ALIASES,
+    TOOLS,
     DrawPreference,
     DrawQuestion,
     InputTokens,
@@ -73,13 +76,15 @@ def measured(settings: DataSettings, **changes: Any) -> DataSettings:
     return settings.model_copy(update={**_EVEN, **shares, **changes})
 
 
-def open_work(settings: DataSettings, split: Split = "train") -> Work:
+def open_work(settings: DataSettings, split: Split = "train", judge: JudgeSettings | None = None) -> Work:
     """Open what the configuration names. Raises SpecError, UsageError or DatasetError for what is missing or wrong.
 
-    `split`: of the environment tasks; words of questions and wishes are those of `settings.wording`.
+    `split`: of the environment tasks; words of questions and wishes are those of `settings.wording`. `judge`: who will
+    read final messages; without one there may be no task that ends in one.
     """
     catalogue = load_catalogue(Path(settings.catalogue))
     tasks, domains = open_domains(settings.datasets, split)
+    check_gradable(tasks if settings.mixture.get(TOOLS) else (), judge, "data.datasets")
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))
     source = rollout_source(

@@ -23,6 +23,7 @@ from toolscale.preferences.grammar import Phrasing, state_weights
 from toolscale.records import Catalogue, Preference, Price, Rollout, RolloutTask
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.message_judge import open_judge
 from training.config import Config, DataSettings
 from training.data import measured, open_work, rollout_source
 from training.sampler import local_policy
@@ -166,10 +167,10 @@ def environment_figures(config: Config, model: torch.nn.Module, count: int) -> d
 
 
 async def _run(config: Config, data: DataSettings, model: torch.nn.Module, count: int) -> dict[str, float]:
-    work = open_work(data, "test")
+    work = open_work(data, "test", config.judge)
     policy = local_policy(model, TinyCodec.load(config.model.path), config.rollout, temperature=0.0)
     with work.held:
-        async with work.bench:
+        async with work.bench, open_judge(config.judge) as work.bench.judge:
             tasks = [work.tasks[number] for number in range(count)]
             groups = await run_rollouts(tasks, policy, work.bench, 1)
     rollouts = [group[0] for group in groups]

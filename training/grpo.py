@@ -34,6 +34,7 @@ import torch
 from toolscale.errors import TrainingError, UsageError
 from toolscale.records import Rollout, RolloutTask, TokenTrace
 from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.message_judge import open_judge
 from toolscale.rollout.storage import write_rollouts
 from training import checkpoint
 from training.alarms import Alarms
@@ -44,6 +45,7 @@ from training.config import Config
 from training.config_file import read_config
 from training.data import Work, open_work
 from training.engine import Engine, load_model
+from training.judged import shared, with_judge
 from training.loss import Scorer, Tokens, token_losses
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
@@ -233,7 +235,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
     say."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
-    work = work or open_work(config.data)
+    work = work or open_work(config.data, judge=config.judge)
     if config.rollout.prompts % world_size_wanted():
         raise UsageError(
             f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; "
@@ -241,7 +243,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
         )
     announce(config)
     with work.held:
-        async with work.bench:
+        async with work.bench, open_judge(shared(config.judge)) as work.bench.judge:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
             metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
             await train(Trainer(config, work, codec, engine, out), out, metrics)
@@ -301,7 +303,7 @@ def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Met
 )
 def command(config: Path, out: Path) -> None:
     """Train an orchestrator with GRPO as CONFIG (a YAML file of training/configs) says."""
-    done = run_here(read_config(config), out)
+    done = run_here(with_judge(read_config(config)), out)
     if done:
         write_done(out, done)
 

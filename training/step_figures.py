@@ -11,7 +11,7 @@ from training.processes import total, world_size
 from training.sampler import ModelPolicy
 from training.scoring import Scored
 
-SHARES = ("reward", "right", "cost_usd", "latency_s", "malformed", "failed", "at_limit")
+SHARES = ("reward", "right", "cost_usd", "latency_s", "malformed", "failed", "undecided", "at_limit")
 """Figures that are means over rollouts."""
 
 DOMAIN = "domain"
@@ -40,6 +40,7 @@ def describe(
             "latency_s": sum(rollout.latency_s for rollout in rollouts),
             "malformed": sum(rollout.malformed > 0 for rollout in rollouts),
             "failed": sum(rollout.stop in NOT_ITS_DOING for rollout in rollouts),
+            "undecided": sum(rollout.undecided for rollout in rollouts),
             "at_limit": sum(rollout.stop not in ("answered", *NOT_ITS_DOING) for rollout in rollouts),
             "turns": sum(charge.kind == "orchestrator" for charge in charges),
             "groups": counts.groups,

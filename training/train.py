@@ -23,6 +23,7 @@ from training import grpo
 from training.config import Config
 from training.config_file import read_config
 from training.evaluate import ACCURATE, THRIFTY, check, environment_figures, load, question_ground, rows_of
+from training.judged import with_judge
 from training.starting import run_command, write_done, write_json
 
 ENVIRONMENT_OFFERS = 64
@@ -39,8 +40,7 @@ def with_data(config: Config, out: Path, dataset: Path | None) -> Config:
     else:
         datasets = [out / "datasets" / domain for domain in config.data.domains]
         for folder, (domain, tasks) in zip(datasets, config.data.domains.items(), strict=True):
-            # As the results in docs/results were measured.
-            synthesize(domain, folder, tasks=tasks, turns="single", answer="message", workers=1)
+            synthesize(domain, folder, tasks=tasks, turns="single", answer="form", workers=1)
     return config.model_copy(
         update={"data": config.data.model_copy(update={"datasets": tuple(str(folder) for folder in datasets)})}
     )
@@ -118,7 +118,7 @@ def show(report: dict[str, Any], console: Console) -> None:
 @click.option("--dataset", type=click.Path(path_type=Path), help="Environment tasks come from this folder.")
 def command(config: Path, out: Path, steps: int | None, dataset: Path | None) -> None:
     """Train an orchestrator as CONFIG (a YAML file of training/configs) says, and measure it."""
-    settings: Config = read_config(config)
+    settings: Config = with_judge(read_config(config))
     wanted = settings.steps
     settings = with_data(settings if steps is None else settings.model_copy(update={"steps": steps}), out, dataset)
     done = grpo.run_here(settings, out)

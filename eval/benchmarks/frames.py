@@ -26,7 +26,7 @@ ABOUT = About(
     licence="Apache-2.0 (google/frames-benchmark); articles CC BY-SA",
     data="google/frames-benchmark on the Hub: --data test.tsv, or JSON lines or Parquet with question and answer; "
     f"`{LOCAL}` needs --corpus, `{ORACLE}` the texts in a column `articles`, `{LIVE}` TAVILY_API_KEY",
-    judged_by="equality, number and date first; then TOOLSCALE_JUDGE, without which the rest is unscored",
+    judged_by="equality, number and date first; then a judge (--judge-model), without which the rest is unscored",
     settings=(CLOSED, ORACLE, LOCAL, LIVE),
 )
 

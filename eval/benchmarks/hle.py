@@ -27,7 +27,7 @@ ABOUT = About(
     data="gated: accept the conditions of cais/hle (cais/hle-rolling for `rolling`) on the Hub, log in with a token of "
     f"your own, and download its Parquet file: --data FILE; `{GOLD}` needs a second --data with the ids, one a line, "
     "from skylenage-ai/HLE-Verified",
-    judged_by="equality, number and date first; then TOOLSCALE_JUDGE, without which the rest is unscored",
+    judged_by="equality, number and date first; then a judge (--judge-model), without which the rest is unscored",
     gated=True,
     settings=(TEXT, STATIC, GOLD, ROLLING),
 )

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.answers import JUDGE_URL
 from eval.recorded.tau2_checkout import Checkout
 from eval.recorded.tau2_files import Tau2Task
 from eval.records import HASH
@@ -25,7 +24,7 @@ from toolscale.models.transport import check_address
 USER, USER_URL = "TOOLSCALE_USER", "TOOLSCALE_USER_URL"
 """The model that plays the user, and its server (that of the policy without it)."""
 
-JUDGE = "gpt-4.1-2025-04-14"
+JUDGE, JUDGE_URL = "gpt-4.1-2025-04-14", "TOOLSCALE_JUDGE_URL"
 """Judges what tau2 wants told in words. The name is fixed in tau2."""
 
 USER_TEMPERATURE = 0.0

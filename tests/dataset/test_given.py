@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,10 @@ from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
-from toolscale.records import Attempt, Decision, Task, ToolCall, WordsLine
+from toolscale.records import Attempt, Decision, Reading, Task, ToolCall, WordsLine
 from toolscale.tasks.words import key_of, key_of_template
 from toolscale.verify.judge import Judge
+from toolscale.verify.readings import hash_of_attempt
 from toolscale.verify.verifier import Verifier
 
 TASKS, SEED = 10, 0
@@ -226,3 +228,73 @@ def test_a_line_that_is_there_twice_is_named(tmp_path: Path) -> None:
     (tmp_path / "decisions.jsonl").write_text(f"{line}\n{line}\n")
     with pytest.raises(DatasetError, match=r"decisions.jsonl: line 2: 0{64} is there twice"):
         read_given(None, tmp_path)
+
+
+def hedged_attempt(tasks: list[Task], said: dict[str, str]) -> tuple[Task, Attempt]:
+    """An attempt that did what is right, and whose message rules cannot grade."""
+    task = next(task for task in tasks if task.row_changes and any(fact.kind == "money" for fact in task.communicate))
+    return task, attempt(task, f"I guess it may be so: {said[task.id]}")
+
+
+def reading(attempt: Attempt, verdict: str = "right", message: str | None = None) -> Reading:
+    return Reading.model_validate(
+        {
+            "candidate": attempt.candidate,
+            "message": message or hash_of_attempt(attempt),
+            "model": "judge-1",
+            "prompt": "0" * 64,
+            "verdict": verdict,
+            "sentence": "I guess it may be so",
+            "usd": 0.002,
+        }
+    )
+
+
+@pytest.mark.slow("tests/dataset/test_given.py")
+def test_a_verdict_is_an_input_and_without_its_line_the_message_is_undecided(
+    tmp_path: Path, tasks: list[Task], said: dict[str, str]
+) -> None:
+    task, tried = hedged_attempt(tasks, said)
+    given = grouped(tried)
+    for name, readings, solved in (
+        ("unread", (), (0, 1)),
+        ("right", (reading(tried),), (1, 0)),
+        ("another message", (reading(tried, message="f" * 64),), (0, 1)),
+    ):
+        dataset = made_with(replace(given, readings={tried.candidate: readings} if readings else {}), tmp_path / name)
+        (row,) = [row for row in rows_of(dataset) if row["id"] == task.id]
+        assert (row["solved"]["right"], row["solved"]["undecided"]) == solved
+        assert verify_dataset(dataset).findings == ()
+        assert (given_folder(dataset, "mock") / "readings.jsonl").exists() == (name == "right")
+
+
+def test_a_line_about_a_message_that_nobody_wrote_is_reported(
+    tmp_path: Path, tasks: list[Task], said: dict[str, str]
+) -> None:
+    _, tried = hedged_attempt(tasks, said)
+    dataset = made_with(replace(grouped(tried), readings={tried.candidate: (reading(tried),)}), tmp_path)
+    file = given_folder(dataset, "mock") / "readings.jsonl"
+    odd = reading(tried, message="f" * 64)
+    file.write_text(file.read_text() + canonical_json(odd.model_dump(mode="json")) + "\n")
+    found = {(each.place, each.gate) for each in verify_dataset(dataset).findings}
+    assert ("given/mock/readings.jsonl", "schema") in found
+
+
+def test_two_verdicts_on_one_message_are_refused(tmp_path: Path, tasks: list[Task], said: dict[str, str]) -> None:
+    _, tried = hedged_attempt(tasks, said)
+    lines = [canonical_json(reading(tried, verdict).model_dump(mode="json")) for verdict in ("right", "wrong")]
+    (tmp_path / "readings.jsonl").write_text("\n".join(lines))
+    with pytest.raises(DatasetError, match=r"readings.jsonl: line 2: .* is there twice; remove one of them"):
+        read_given(tmp_path, tmp_path)
+
+
+def test_verdicts_belong_to_the_hash_of_what_was_given_and_to_its_dollars(
+    tasks: list[Task], said: dict[str, str]
+) -> None:
+    _, tried = hedged_attempt(tasks, said)
+    unread = grouped(tried)
+    hashes = {
+        replace(unread, readings={tried.candidate: (reading(tried, verdict),)}).hash for verdict in ("right", "wrong")
+    }
+    assert len(hashes | {unread.hash}) == 3
+    assert replace(unread, readings={tried.candidate: (reading(tried),)}).dollars["readings"] == 0.002

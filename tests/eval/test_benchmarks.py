@@ -14,7 +14,7 @@ import yaml
 from chat_server import chat_server, said
 from tiny_qwen import make_model
 
-from eval.answers import JUDGE, JUDGE_URL, compare_answers, final_answer, judge_from, normalized, stated_confidence
+from eval.answers import compare_answers, final_answer, normalized, stated_confidence
 from eval.benchmark import Opened, about, names, open_benchmark, title_of
 from eval.ground import open_ground
 from eval.policies import endpoint, scripted
@@ -25,6 +25,7 @@ from eval.storage import read_results
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
+from toolscale.models.judging import JudgeSettings, judge_settings
 from toolscale.pipeline import synthesize
 from toolscale.records import Answer, Endpoint, Preference
 from toolscale.reward.kinds import TOOL_WEIGHT
@@ -203,13 +204,14 @@ def test_a_judge_decides_what_rules_leave_open_and_without_one_it_is_unscored(
     data = lines_of(tmp_path / "f.jsonl", *ROWS)
     settings = Settings(data=(str(data),), catalogue="experts/paper.yaml")
 
-    def evaluated(environ: dict[str, str], url: str, out: str) -> list[tuple[Any, ...]]:
+    def evaluated(judge: JudgeSettings | None, url: str, out: str) -> list[tuple[Any, ...]]:
         wanted = Wanted(
             kind="frames",
             settings=settings,
             out=tmp_path / out,
             policies=(("m", "model"),),
-            environ={"TOOLSCALE_MODEL": "m", "OPENAI_BASE_URL": url, **environ},
+            environ={"TOOLSCALE_MODEL": "m", "OPENAI_BASE_URL": url},
+            judge=judge,
             replies=tmp_path / "replies.sqlite",
             baselines=False,
         )
@@ -218,17 +220,19 @@ def test_a_judge_decides_what_rules_leave_open_and_without_one_it_is_unscored(
         return [(line.status, line.score, line.judge) for line in lines]
 
     with chat_server(said("I believe that it was Miss Ballou.")) as policy, chat_server(reply=judged) as judge:
-        assert evaluated({}, policy.base_url, "alone") == [("unscored", None, "none")] * 3
-        found = evaluated({JUDGE: "judge-1", JUDGE_URL: judge.base_url}, policy.base_url, "judged")
+        assert evaluated(None, policy.base_url, "alone") == [("unscored", None, "none")] * 3
+        found = evaluated(JudgeSettings(model="judge-1", endpoint=judge.base_url), policy.base_url, "judged")
         assert found == [("scored", 1.0, "judge-1")] * 3
         assert (len(policy.asked), len(judge.asked)) == (3, 6)  # idle is judged too; golden is equal
         assert all("reference is right" in asked["messages"][0]["content"].replace("\n", " ") for asked in judge.asked)
 
 
 def test_the_judge_must_be_somewhere() -> None:
-    assert judge_from({}) is None
-    with pytest.raises(UsageError, match="TOOLSCALE_JUDGE is set, and neither TOOLSCALE_JUDGE_URL nor OPENAI_API_KEY"):
-        judge_from({JUDGE: "judge-1"})
+    assert judge_settings({}) is None
+    with pytest.raises(UsageError, match="'judge-1' has no address: give --judge-endpoint too, or set"):
+        judge_settings({"TOOLSCALE_JUDGE_MODEL": "judge-1"})
+    beside = judge_settings({"TOOLSCALE_JUDGE_MODEL": "judge-1", "OPENAI_API_KEY": "k"})
+    assert beside == JudgeSettings(model="judge-1", endpoint="https://api.openai.com/v1", key_env="OPENAI_API_KEY")
 
 
 def test_unseen_experts_are_none_of_training() -> None:

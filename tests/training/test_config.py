@@ -14,12 +14,14 @@ import yaml
 from toy import make_toy
 
 from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.models.judging import JudgeSettings
 from toolscale.rollout.offering import generated as draw_question
 from training.checkpoint import check_folder, write_config
 from training.config import Config, DataSettings, OptimizerSettings, SftConfig
 from training.config_file import read_any, read_config
 from training.data import open_domains, question_source
 from training.engine import read_deepspeed
+from training.judged import shared
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
 
@@ -103,8 +105,8 @@ def test_a_bad_configuration_ends_the_command_with_status_2(tmp_path: Path, caps
         f"training: {path}: model: is missing; add it",
         f"training: {path}: data: is missing; add it",
         f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: "
-        "alarms, checkpoint, collective_timeout_s, data, deepspeed, loss, metrics, model, must_learn, optimizer, "
-        "processes, reward, rollout, seed, steps, threads, vllm",
+        "alarms, checkpoint, collective_timeout_s, data, deepspeed, judge, loss, metrics, model, must_learn, "
+        "optimizer, processes, reward, rollout, seed, steps, threads, vllm",
     ]
     assert run_command(command, "grpo", [str(path)]) == 2
 
@@ -236,3 +238,39 @@ def test_the_learning_rate_rises_and_falls_in_straight_lines() -> None:
     settings = OptimizerSettings(lr=1.0, final_lr=0.0, warmup_steps=2)
     assert [settings.lr_at(step, 5) for step in range(5)] == [0.5, 1.0, 1.0, 0.5, 0.0]
     assert OptimizerSettings(lr=1.0).lr_at(7, 9) == 1.0
+
+
+def test_messages_that_nobody_can_grade_end_a_run_at_its_start(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from training.grpo import command
+    from training.starting import run_command
+
+    data = {"mixture": {"tools": 1}, "datasets": [str(mock_dataset)]}
+    model = {"path": "training/tiny/base", "codec": "tiny"}
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"model": model, "steps": 1, "data": data}))
+    assert run_command(command, "grpo", [str(path), "--out", str(tmp_path / "out")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("training: data.datasets: ") and "make them with --answer form, or name a judge" in line
+
+    judge = {"endpoint": "http://h/v1", "model": "judge-1", "max_cost": 1}
+    path.write_text(yaml.safe_dump({"model": model, "steps": 1, "data": data, "judge": judge}))
+    assert run_command(command, "grpo", [str(path), "--out", str(tmp_path / "out")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("training: --judge-max-cost needs a price: set TOOLSCALE_JUDGE_PRICE")
+
+
+def test_who_judges_makes_a_run_another_one_and_where_the_judge_is_does_not(tmp_path: Path) -> None:
+    plain = read_config(make_toy(tmp_path))
+    here, there, other = (
+        plain.model_copy(update={"judge": JudgeSettings(endpoint=f"http://{host}/v1", model=name)}).digest()
+        for host, name in (("a", "judge-1"), ("b", "judge-1"), ("a", "judge-2"))
+    )
+    assert here == there and len({here, other, plain.digest()}) == 3 and "judge" not in plain.identity()
+
+
+def test_processes_that_train_together_share_the_cap_of_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = JudgeSettings(endpoint="http://h/v1", model="judge-1", max_cost=3.0, price="1/1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert shared(judge) == judge.model_copy(update={"max_cost": 1.5}) and shared(None) is None

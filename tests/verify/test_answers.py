@@ -1,5 +1,4 @@
-"""The judge before strangers' answers: what readers called right and wrong, and how far it agrees. docs/grading.md has
-the figures."""
+"""The corpus by which judges are measured: what readers called right and wrong, and what rules may decide of it."""
 
 from __future__ import annotations
 
@@ -7,18 +6,12 @@ from collections import Counter
 
 import pytest
 
-from bench.answers import HELD_OUT, SEEN, Graded, grade_corpus, read_answers
-
-pytestmark = pytest.mark.xdist_group("answers")  # what they share takes longer than they do
-
-REFUSED, ACCEPTED = 0.16, 0.14
-"""Shares of right answers refused, and of wrong ones accepted, beyond which the grader has become worse. Lower them as
-it gets better."""
+from bench.answers import HELD_OUT, SEEN, Corpus, measure, read_answers
 
 
 @pytest.fixture(scope="module")
-def graded() -> list[Graded]:
-    return list(grade_corpus())
+def corpus() -> Corpus:
+    return Corpus()
 
 
 def test_the_corpus_is_large_and_in_two_halves() -> None:
@@ -30,18 +23,21 @@ def test_the_corpus_is_large_and_in_two_halves() -> None:
     assert 0.4 < halves[HELD_OUT] / (halves[HELD_OUT] + halves[SEEN]) < 0.6
 
 
-@pytest.mark.parametrize("half", [SEEN, HELD_OUT])
-def test_the_judge_agrees_with_readers_as_often_as_it_did(graded: list[Graded], half: str) -> None:
-    shares = {
-        label: sum(one.misgraded for one in part) / len(part)
-        for label in ("right", "wrong")
-        if (part := [one for one in graded if (one.answer.half, one.answer.label) == (half, label)])
-    }
-    assert shares["right"] <= REFUSED and shares["wrong"] <= ACCEPTED, shares
+def test_rules_refuse_no_message_that_is_right(corpus: Corpus) -> None:
+    """They only decide what is certain, so they must never err on this side."""
+    refused = [answer for answer in read_answers() if corpus.refused(answer)]
+    assert [answer.answer for answer in refused if answer.label == "right"] == []
+    assert len(refused) > 150
 
 
-def test_what_was_left_out_or_hedged_is_never_right(graded: list[Graded]) -> None:
-    kinds = {"left_out", "hedged", "partial_total"}
-    assert [
-        one.answer.answer for one in graded if one.answer.kind in kinds and one.misgraded and one.answer.half == SEEN
-    ] == []
+def test_every_message_that_speaks_to_the_judge_is_wrong_and_reaches_it(corpus: Corpus) -> None:
+    injections = read_answers("injections.jsonl")
+    assert (len(injections), {answer.label for answer in injections}) == (40, {"wrong"})
+    assert [answer.manner for answer in injections if corpus.refused(answer)] == []
+
+
+def test_without_a_judge_the_table_says_what_is_left_to_one() -> None:
+    told = list[str]()
+    measure(None, 200, told.append)
+    assert told[0].startswith("| part | label | messages | refused for certain | nobody decided |")
+    assert told[-1].startswith("rules decide ") and told[-1].endswith(" are left to a judge")

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from toolscale.cli.asking import asks_model
+from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 from toolscale.errors import ToolScaleError
 
 if TYPE_CHECKING:
+    from toolscale.models.judging import JudgeSettings
     from toolscale.pipeline.deciding import Case
     from toolscale.pipeline.solving import Solving
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--tasks", type=click.IntRange(1), help="So many tasks, drawn by hash.  [default: all]")
 @click.option("--out", type=click.Path(path_type=Path), help="The dataset to write.  [default: DATASET itself]")
 @asks_model
+@takes_judge
 @as_json
 @click.pass_context
 def solve(
@@ -36,23 +39,26 @@ def solve(
     max_cost: float | None,
     replies: Path,
     record: Path | None,
+    judge: JudgeSettings | None,
     json_: bool,
 ) -> None:
     """Have a model try the tasks of DATASET, and make it again with the gate `solvable`.
 
     A task that no attempt solves is rejected. Where more than half of the attempts agree on another end state, the task
     is put into quarantine: see `toolscale quarantine`. The attempts lie in the dataset, so that `verify` grades them
-    again. A second model adds to the attempts of the first.
+    again. A second model adds to the attempts of the first. Final messages that rules cannot grade are undecided,
+    unless a judge is named, who reads them: its verdicts lie beside the attempts.
 
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
-    TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Exits 1 if the cap on dollars stopped it.
+    TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Exits 1 if a cap on dollars
+    stopped it, or a judge that is gone.
     """
     from toolscale.cli.tallies import print_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.solving import SolveSettings, solve_dataset
 
     model, ledger = model_from(os.environ), Ledger()
-    settings = SolveSettings(out, samples, tasks, max_cost, replies, record)
+    settings = SolveSettings(out, samples, tasks, max_cost, replies, record, judge)
     try:
         solving = solve_dataset(dataset, model, settings, lambda line: say(line, err=True), ledger)
     except ToolScaleError:
@@ -62,7 +68,8 @@ def solve(
     if json_:
         costs = [asdict(line) for line in ledger.rows()]
         told = {"dataset": str(solving.dataset), "tried": solving.tried, "outcomes": dict(solving.outcomes)}
-        echo_json({**told, "failed": solving.failed, "stopped": solving.stopped, "costs": costs})
+        told |= {"failed": solving.failed, "read": solving.read, "unread": solving.unread}
+        echo_json({**told, "stopped": solving.stopped, "costs": costs})
     else:
         print_costs(ledger, model.price is not None)
         _print_solving(solving, ledger.total().worth_usd if model.price else None)
@@ -74,7 +81,7 @@ def _print_solving(solving: Solving, worth: float | None) -> None:
     meaning = {
         "always": "solved each time",
         "sometimes": "solved, not each time",
-        "undecided": "right or not: rules cannot tell from the words",
+        "undecided": "right or not: rules cannot tell, and no judge has read the message",
         "never": "never solved, rejected",
         "quarantined": "in quarantine: most attempts agree on another end state",
     }
@@ -86,6 +93,10 @@ def _print_solving(solving: Solving, worth: float | None) -> None:
         say(f"  ${worth / kept:.4f} for each task that was solved")
     if solving.failed:
         say(f"  {solving.failed} attempts had no answer of the server, and do not count; run it again")
+    if solving.read:
+        say(f"  the judge read {solving.read} final messages")
+    if solving.unread:
+        say(f"  {solving.unread} final messages have no verdict and stay undecided; the last: {solving.why_unread}")
     if solving.stopped:
         say(f"  {solving.stopped}")
     if solving.outcomes["quarantined"]:

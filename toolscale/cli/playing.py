@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from toolscale.cli.asking import by_model, model_at
+from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, print_result, say
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
+    from toolscale.models.judging import JudgeSettings
     from toolscale.records import Grade, ToolCall
     from toolscale.session.playable import Playable
-    from toolscale.session.second_reader import Scope
     from toolscale.session.sitting import Sitting
+    from toolscale.session.solutions import BadLine, Graded
     from toolscale.session.transcript import View
 
 HELP = (
@@ -59,6 +60,7 @@ HELP = (
     is_flag=True,
     help="Leave policy and tools out, which are the same for all tasks of a domain; final_answer is shown.",
 )
+@takes_judge
 @as_json
 @click.pass_context
 def play(
@@ -73,6 +75,7 @@ def play(
     answer: str | None,
     answer_from: TextIO | None,
     brief: bool,
+    judge: JudgeSettings | None,
     json_: bool,
 ) -> None:
     """Solve the task ID of DATASET (the first letters are enough; --list prints all ids) without seeing its solution.
@@ -81,7 +84,8 @@ def play(
     message to the person who asked (or, if the task has the tool final_answer, a call of it), and then, and only then,
     the grade. In a dialogue part of what is needed is told only when asked: --say sends the person a message; one that
     asks for nothing is the final one. On a terminal it asks for calls and messages; otherwise they are options, over as
-    many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
+    many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0, also where rules cannot
+    grade the final message and no judge was named: then it is called undecided.
 
     \b
       toolscale play DATASET ID --session s1
@@ -89,6 +93,7 @@ def play(
       toolscale play DATASET --session s1 --call '{"name": "final_answer", "arguments": {"done": "all"}}'
     """
     from toolscale.session.playable import Playable
+    from toolscale.session.sitting import Sitting
 
     playable = Playable(dataset)
     try:
@@ -99,7 +104,8 @@ def play(
         message = answer_from.read() if answer_from is not None else answer
         if said is not None and message is not None:
             raise UsageError("--say and --answer do not go together; a message that asks for nothing is the answer")
-        grade = _sit(playable, folder, task_id, wanted, said, message, brief=brief, json_=json_)
+        with Sitting.at(folder, playable, task_id, judge) as sitting:
+            grade = _sit(sitting, wanted, said, message, brief=brief, json_=json_)
     finally:
         playable.close()
     context.exit(0 if grade is None or grade.score else 1)
@@ -108,61 +114,55 @@ def play(
 @click.command()
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.argument("file", type=click.File("r", encoding="utf-8"))
-@by_model("that reads what rules cannot decide", required=False)
-@click.option(
-    "--read",
-    "scope",
-    default="undecided",
-    show_default=True,
-    type=click.Choice(["undecided", "all"]),
-    help="What it decides; all: also what rules accept.",
-)
+@takes_judge
 @as_json
 @click.pass_context
-def grade(
-    context: click.Context,
-    dataset: Path,
-    file: TextIO,
-    endpoint: str | None,
-    model: str | None,
-    key_env: str | None,
-    deadline: float,
-    scope: Scope,
-    json_: bool,
-) -> None:
+def grade(context: click.Context, dataset: Path, file: TextIO, judge: JudgeSettings | None, json_: bool) -> None:
     """Grade the recorded solutions in FILE (- is standard input): one JSON object a line with the keys task, calls and
     answer.
 
     One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named,
-    and the rest is graded all the same; then the exit status is 2. A message that rules cannot decide counts as wrong
-    and is called undecided; with --endpoint and --model, a model decides those. With --read all it also reads what
-    rules accept.
+    and the rest is graded all the same; then the exit status is 2. A message that rules cannot grade counts as wrong
+    and is called undecided, unless a judge is named, who reads it. One on which the judge gives no verdict stays
+    undecided; how many those are is said at the end, and the exit status is 1.
     """
     from toolscale.session.playable import Playable
     from toolscale.session.solutions import BadLine, grade_solutions
 
-    if (endpoint is None) != (model is None):
-        raise UsageError("--endpoint and --model go together; give both, or neither")
-    reader = None
-    if endpoint and model:
-        from toolscale.session.second_reader import SecondReader
-
-        reader = SecondReader(model_at(endpoint, model, key_env, deadline, "reader"))
-    playable, shown, bad = Playable(dataset), list[dict[str, Any]](), 0
+    playable, lost, last = Playable(dataset), 0, ""
     try:
-        for found in grade_solutions(playable, file, reader, scope):
-            if isinstance(found, BadLine):
-                bad += 1
-                say(f"toolscale: {file.name}: line {found.line}: {found.problem}", err=True)
-            elif json_:
-                shown.append({"line": found.line, "task": found.solution.task, **found.grade.model_dump(mode="json")})
-            else:
-                say(f"{found.solution.task}  {found.grade.score}  {found.grade.finding}")
+        found = list(grade_solutions(playable, file))
+        if judge is not None:
+            found, lost, last = _judged(playable, found, judge)
     finally:
         playable.close()
+    shown = list[dict[str, Any]]()
+    for each in found:
+        if isinstance(each, BadLine):
+            say(f"toolscale: {file.name}: line {each.line}: {each.problem}", err=True)
+        elif json_:
+            shown.append({"line": each.line, "task": each.solution.task, **each.grade.model_dump(mode="json")})
+        else:
+            say(f"{each.solution.task}  {each.grade.score}  {each.grade.finding}")
     if json_:
         echo_json(shown)
-    context.exit(2 if bad else 0)
+    if lost:
+        say(f"toolscale: {lost} messages have no verdict and stay undecided; the last: {last}", err=True)
+    context.exit(2 if any(isinstance(each, BadLine) for each in found) else 1 if lost else 0)
+
+
+def _judged(
+    playable: Playable, found: Sequence[Graded | BadLine], judge: JudgeSettings
+) -> tuple[list[Graded | BadLine], int, str]:
+    """Return what was graded as the judge decides it, how many messages it gave no verdict on, and the last reason."""
+    from toolscale.session.judged import decide_solutions
+    from toolscale.session.solutions import BadLine
+
+    graded = [each for each in found if not isinstance(each, BadLine)]
+    decided = decide_solutions(playable, [(each.solution, each.grade) for each in graded], judge)
+    grades = iter(decided.grades)
+    anew = [each if isinstance(each, BadLine) else replace(each, grade=next(grades)) for each in found]
+    return anew, decided.lost, decided.last
 
 
 def _wanted(task_id: str | None, dataset: Path) -> str:
@@ -182,9 +182,7 @@ def _calls(given: Sequence[str], file: TextIO | None) -> list[ToolCall]:
 
 
 def _sit(
-    playable: Playable,
-    folder: Path,
-    task_id: str | None,
+    sitting: Sitting,
     calls: Sequence[ToolCall],
     said: str | None,
     message: str | None,
@@ -193,36 +191,32 @@ def _sit(
     json_: bool,
 ) -> Grade | None:
     """Do what one command asks for; the grade, if the final message was given."""
-    from toolscale.session.sitting import Sitting
+    for call in calls:
+        sitting.check(call)
+    if calls and sitting.is_answer(calls[-1]):
+        calls, message = calls[:-1], json.dumps(calls[-1].arguments, ensure_ascii=False)
+    results = [
+        {"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")} for call in calls
+    ]
+    reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else None
+    heard, grade = (reply, None) if isinstance(reply, str) else (None, reply)
+    if json_:
+        is_under_way = bool(calls) or reply is not None
+        shown = {} if brief and is_under_way else _facts(sitting.view(), brief)
+        told = {"session": str(sitting.folder), **shown, "results": results}
+        told |= {"heard": heard} if heard is not None else {}
+        echo_json(told | ({"grade": grade.model_dump(mode="json")} if grade else {}))
+        return grade
+    if not calls and reply is None:
+        from toolscale.cli.screen import print_view
 
-    with Sitting.at(folder, playable, task_id) as sitting:
-        for call in calls:
-            sitting.check(call)
-        if calls and sitting.is_answer(calls[-1]):
-            calls, message = calls[:-1], json.dumps(calls[-1].arguments, ensure_ascii=False)
-        results = [
-            {"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")}
-            for call in calls
-        ]
-        reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else None
-        heard, grade = (reply, None) if isinstance(reply, str) else (None, reply)
-        if json_:
-            is_under_way = bool(calls) or reply is not None
-            shown = {} if brief and is_under_way else _facts(sitting.view(), brief)
-            told = {"session": str(folder), **shown, "results": results}
-            told |= {"heard": heard} if heard is not None else {}
-            echo_json(told | ({"grade": grade.model_dump(mode="json")} if grade else {}))
-            return grade
-        if not calls and reply is None:
-            from toolscale.cli.screen import print_view
-
-            print_view(sitting.view(), brief=brief)
-            if sys.stdin.isatty() and sys.stdout.isatty() and sitting.grade is None:
-                grade = _converse(sitting)
-        for made in results:
-            print_result(made["result"])
-        if heard is not None:
-            say(f"the person: {heard}")
+        print_view(sitting.view(), brief=brief)
+        if sys.stdin.isatty() and sys.stdout.isatty() and sitting.grade is None:
+            grade = _converse(sitting)
+    for made in results:
+        print_result(made["result"])
+    if heard is not None:
+        say(f"the person: {heard}")
     if grade is not None:
         say(f"score {grade.score}: {grade.finding}")
     return grade

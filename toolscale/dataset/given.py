@@ -2,6 +2,7 @@
 
     given/finance/words.jsonl                requests that a model wrote
     given/finance/attempts.jsonl             what models did with tasks
+    given/finance/readings.jsonl             how a judge read their final messages
     environments/finance/decisions.jsonl     what people decided; kept with the environment
 
 Each line names its candidate by a key, so a line of another environment, or of another request, fits nothing.
@@ -20,14 +21,18 @@ from pydantic import ValidationError
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.dataset.storage import read_file, remove_file, write_file
 from toolscale.errors import DatasetError
-from toolscale.records import Attempt, Candidate, Decision, Record, WordsLine
+from toolscale.records import Attempt, Candidate, Decision, Reading, Record, WordsLine
 from toolscale.tasks.words import Skeleton, decided, key_of, key_of_template, worded
 from toolscale.text_files import printable
+from toolscale.verify.readings import hash_of_attempt
+from toolscale.verify.solvable import UNTRIED, Tried
 
-WORDS, ATTEMPTS, DECISIONS = "words.jsonl", "attempts.jsonl", "decisions.jsonl"
+WORDS, ATTEMPTS, READINGS = "words.jsonl", "attempts.jsonl", "readings.jsonl"
+DECISIONS = "decisions.jsonl"
 MOST_BYTES = 256 << 20
 
 Line = TypeVar("Line", bound=Record)
+About = TypeVar("About", Attempt, Reading)
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,18 @@ class Given:
     attempts: Mapping[str, tuple[Attempt, ...]] = field(default_factory=dict)
     """Ordered by model and number."""
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    readings: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
+    """Ordered by message: one for each at most."""
 
     @property
     def hash(self) -> str:
         """Hash of all lines; empty if there are none."""
-        lines = [*_lines(self.words.values()), *_attempt_lines(self.attempts), *_lines(self.decisions.values())]
+        lines = [
+            *_lines(self.words.values()),
+            *_grouped_lines(self.attempts),
+            *_lines(self.decisions.values()),
+            *_grouped_lines(self.readings),
+        ]
         return content_hash(lines) if lines else ""
 
     @property
@@ -56,6 +68,7 @@ class Given:
         return {
             "words": sum(line.usd for line in self.words.values()),
             "attempts": sum(attempt.usd for attempt in self.tries),
+            "readings": sum(line.usd for group in self.readings.values() for line in group),
         }
 
     def put_on(self, candidate: Candidate, environment_hash: str, skeleton: Skeleton) -> Candidate:
@@ -67,21 +80,28 @@ class Given:
         return candidate
 
     def about_these(self, candidates: Sequence[Candidate], environment_hash: str) -> Given:
-        """Return the words and attempts of these candidates alone, and all decisions."""
+        """Return the words, attempts and readings of these candidates alone, and all decisions. A reading of a message
+        that is in none of the attempts is left out."""
         spoken = {key_of_template(each, environment_hash) for each in candidates if each.words is not None}
         tried = {key_of(each, environment_hash) for each in candidates} if self.attempts else set[str]()
         return Given(
             {key: line for key, line in self.words.items() if key in spoken},
             {key: lines for key, lines in self.attempts.items() if key in tried},
             self.decisions,
+            {key: lines for key in self.readings if key in tried and (lines := self._fitting(key))},
         )
 
-    def about(self, candidate: Candidate, environment_hash: str) -> tuple[tuple[Attempt, ...], Decision | None]:
-        """Return the attempts at a candidate, and what was decided about it."""
+    def _fitting(self, key: str) -> tuple[Reading, ...]:
+        """Return the readings of messages that are in the attempts at a candidate."""
+        written = {hash_of_attempt(attempt) for attempt in self.attempts.get(key, ())}
+        return tuple(line for line in self.readings[key] if line.message in written)
+
+    def about(self, candidate: Candidate, environment_hash: str) -> Tried:
+        """Return the attempts at a candidate, what was decided about it, and how a judge read the attempts."""
         if not self.attempts and not self.decisions:
-            return (), None
+            return UNTRIED
         key = key_of(candidate, environment_hash)
-        return self.attempts.get(key, ()), self.decisions.get(key)
+        return Tried(self.attempts.get(key, ()), self.decisions.get(key), self.readings.get(key, ()))
 
 
 def given_folder(dataset: Path, domain: str) -> Path:
@@ -89,9 +109,10 @@ def given_folder(dataset: Path, domain: str) -> Path:
     return dataset / "given" / domain
 
 
-def given_files(domain: str) -> tuple[str, str, str]:
+def given_files(domain: str) -> tuple[str, ...]:
     """Return the files in a dataset that a domain may have."""
-    return f"given/{domain}/{WORDS}", f"given/{domain}/{ATTEMPTS}", f"environments/{domain}/{DECISIONS}"
+    given = (f"given/{domain}/{name}" for name in (WORDS, ATTEMPTS, READINGS))
+    return (*given, f"environments/{domain}/{DECISIONS}")
 
 
 def read_given(folder: Path | None, environment: Path) -> Given:
@@ -101,21 +122,32 @@ def read_given(folder: Path | None, environment: Path) -> Given:
     """
     words = _read(folder / WORDS, WordsLine, lambda line: line.candidate) if folder else []
     attempts = _read(folder / ATTEMPTS, Attempt, _place) if folder else []
-    grouped: dict[str, list[Attempt]] = defaultdict(list)
-    for attempt in sorted(attempts, key=_place):
-        grouped[attempt.candidate].append(attempt)
+    readings = _read(folder / READINGS, Reading, _message) if folder else []
     decisions = _read(environment / DECISIONS, Decision, lambda line: line.candidate)
     return Given(
         {line.candidate: line for line in words},
-        {key: tuple(group) for key, group in grouped.items()},
+        by_candidate(sorted(attempts, key=_place)),
         {line.candidate: line for line in decisions},
+        by_candidate(sorted(readings, key=_message)),
     )
 
 
+def by_candidate(lines: Iterable[About]) -> dict[str, tuple[About, ...]]:
+    """Return lines by the key of their candidate, in their order."""
+    grouped: dict[str, list[About]] = defaultdict(list)
+    for line in lines:
+        grouped[line.candidate].append(line)
+    return {key: tuple(group) for key, group in grouped.items()}
+
+
 def write_given(folder: Path, given: Given) -> None:
-    """Write the words and the attempts into a folder, in the order of their candidates; no file where there are
-    none."""
-    for name, lines in ((WORDS, _lines(given.words.values())), (ATTEMPTS, _attempt_lines(given.attempts))):
+    """Write the words, the attempts and the readings into a folder, in the order of their candidates; no file where
+    there are none."""
+    for name, lines in (
+        (WORDS, _lines(given.words.values())),
+        (ATTEMPTS, _grouped_lines(given.attempts)),
+        (READINGS, _grouped_lines(given.readings)),
+    ):
         if lines:
             write_file(folder / name, "".join(f"{line}\n" for line in lines).encode())
 
@@ -137,12 +169,16 @@ def _place(attempt: Attempt) -> tuple[str, str, int]:
     return attempt.candidate, attempt.model, attempt.sample
 
 
+def _message(reading: Reading) -> tuple[str, str]:
+    return reading.candidate, reading.message
+
+
 def _lines(records: Iterable[WordsLine] | Iterable[Decision]) -> list[str]:
     return [canonical_json(each.model_dump(mode="json")) for each in sorted(records, key=lambda each: each.candidate)]
 
 
-def _attempt_lines(attempts: Mapping[str, tuple[Attempt, ...]]) -> list[str]:
-    return [canonical_json(each.model_dump(mode="json")) for key in sorted(attempts) for each in attempts[key]]
+def _grouped_lines(groups: Mapping[str, tuple[Attempt, ...]] | Mapping[str, tuple[Reading, ...]]) -> list[str]:
+    return [canonical_json(each.model_dump(mode="json")) for key in sorted(groups) for each in groups[key]]
 
 
 def _read(path: Path, kind: type[Line], key: Callable[[Line], object]) -> list[Line]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.dataset.given import Given
 from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
@@ -113,7 +112,7 @@ def reword_dataset(
 def _put_in(made: Made, lines: Sequence[WordsLine], out: Path, progress: Progress) -> set[str]:
     """Make the dataset again with these lines; return the keys of those whose candidates are tasks of it."""
     words = {**made.given.words, **{line.candidate: line for line in lines}}
-    remake(made, Given(words, made.given.attempts, made.given.decisions), out, progress)
+    remake(made, replace(made.given, words=words), out, progress)
     return {line.candidate for line in lines} & {_key(task) for task in open_made(out).tasks if task.candidate.words}
 
 

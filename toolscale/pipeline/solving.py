@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.dataset.given import Given
+from toolscale.dataset.given import Given, by_candidate
 from toolscale.dataset.world import read_rows
-from toolscale.errors import BudgetError, UsageError
+from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
+from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.pipeline.remaking import Made, open_made, remake
-from toolscale.records import NOT_ITS_DOING, Attempt, Preference, Rollout, RolloutTask, Task
+from toolscale.records import NOT_ITS_DOING, Attempt, Preference, Reading, Rollout, RolloutTask, Task
 from toolscale.rollout.bench import Bench, Setting
 from toolscale.rollout.chat_policy import ChatPolicy
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.loop import run_rollout
+from toolscale.rollout.message_judge import PROMPT_HASH, open_judge
+from toolscale.rollout.message_judge import STAGE as JUDGING
 from toolscale.tasks.words import key_of
+from toolscale.verify.readings import MessageCase, message_hash
 from toolscale.verify.solvable import QUARANTINED
 
 STAGE = "solve"
@@ -44,6 +48,8 @@ class SolveSettings:
     replies: Path = Path("var/replies.sqlite")
     record: Path | None = None
     """A file for the replies of this run, to be served again."""
+    judge: JudgeSettings | None = None
+    """Who reads the final messages that rules cannot grade; None: they stay undecided."""
 
 
 @dataclass
@@ -57,8 +63,14 @@ class Solving:
     """`always`, `sometimes`, `undecided`, `never` solved, `quarantined`."""
     failed: int = 0
     """Rollouts that the endpoint did not let end, or in which the person erred; they are no attempts."""
+    read: int = 0
+    """Final messages with a verdict of the judge."""
+    unread: int = 0
+    """Final messages on which the judge gave no verdict: they stay undecided."""
+    why_unread: str = ""
+    """Why the last of them has none."""
     stopped: str = ""
-    """Why it stopped early: the cap on dollars."""
+    """Why it stopped early: the cap on dollars, or a judge that is gone."""
 
 
 def solve_dataset(
@@ -69,19 +81,25 @@ def solve_dataset(
 
     `ledger` is filled as requests are made. UsageError if the dataset has several domains, or was made otherwise than
     it would be made today; what a ChatClient raises. A cap on dollars ends the trying; what was paid for is kept.
+    With a judge, the messages of earlier attempts that nobody has read are read too.
     """
     if settings.samples < 1:
         raise UsageError(f"--samples is {settings.samples}; try each task once at least")
+    if settings.judge is not None:
+        judge_model(settings.judge)  # a judge that cannot be asked is told before a model is paid
     made, out = open_made(dataset), settings.out or dataset
     solving, used = Solving(out), dict[str, None]()
     ledger = ledger or Ledger()
     for round_ in range(ROUNDS if settings.tasks is None else 1):
         wanted = _untried(made, model.endpoint.model, settings)
-        if not wanted:
+        given = made.given
+        if wanted:
+            report(f"round {round_ + 1}: {len(wanted)} tasks, {settings.samples} attempts each")
+            given = _with_attempts(given, asyncio.run(_try(made, wanted, model, settings, ledger, solving, used)))
+        if settings.judge is not None:
+            given = asyncio.run(_read(made, given, settings.judge, settings.replies, ledger, solving))
+        if not wanted and given == made.given:
             break
-        report(f"round {round_ + 1}: {len(wanted)} tasks, {settings.samples} attempts each")
-        attempts = asyncio.run(_try(made, wanted, model, settings, ledger, solving, used))
-        given = _with_attempts(made.given, attempts)
         remake(made, given, out, lambda act, done, total: None)
         made = open_made(out)
         if solving.stopped:
@@ -158,8 +176,59 @@ def _alone(task: Task) -> RolloutTask:
 
 
 def _left(most: float | None, ledger: Ledger) -> Budget:
-    """Return a budget that knows what the rounds before have spent."""
-    return Budget(most, spent=ledger.total().paid_usd)
+    """Return a budget that knows what the rounds before have spent on attempts."""
+    return Budget(most, spent=_paid(ledger, judge=False))
+
+
+def _paid(ledger: Ledger, *, judge: bool) -> float:
+    """Return the dollars that were paid to the judge, or to the model that tries."""
+    return sum(line.paid_usd for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
+
+
+async def _read(
+    made: Made, given: Given, judge: JudgeSettings, replies: Path, ledger: Ledger, solving: Solving
+) -> Given:
+    """Return what was given with the judge's verdicts on the messages that rules cannot grade."""
+    known = {(line.candidate, line.message): line for group in given.readings.values() for line in group}
+    left = _unread(made, given, judge, known)
+    solving.unread = 0
+    if not left:
+        return given
+    async with open_judge(judge, ledger, _paid(ledger, judge=True), replies) as opened:
+        assert opened is not None, "it is named"
+        found = await asyncio.gather(*map(opened.read, left), return_exceptions=True)
+    for each in found:
+        if isinstance(each, Reading):
+            known[each.candidate, each.message] = each
+            solving.read += 1
+            continue
+        if isinstance(each, BudgetError | ModelUnavailableError):
+            solving.stopped = str(each)
+        elif isinstance(each, BaseException):
+            raise each
+        solving.unread, solving.why_unread = solving.unread + 1, str(each)
+    return replace(given, readings=by_candidate(known[place] for place in sorted(known)))
+
+
+def _unread(
+    made: Made, given: Given, judge: JudgeSettings, known: Mapping[tuple[str, str], Reading]
+) -> list[MessageCase]:
+    """Return the messages that rules cannot grade and that nobody has read: another judge, or one with another prompt,
+    is nobody."""
+    world = made.environment
+    domain, left = Domain(world, read_rows(world, world.folder)), []
+    try:
+        for task in made.tasks:
+            for attempt in given.attempts.get(key_of(task.candidate, task.environment_hash), ()):
+                if task.form is not None or attempt.answer is None:
+                    continue
+                old = known.get((attempt.candidate, message_hash(attempt.calls, attempt.answer)))
+                is_read = old is not None and (old.model, old.prompt) == (judge.model, PROMPT_HASH)
+                if not is_read and domain.grade(task, attempt.calls, attempt.answer).undecided:
+                    left.append(domain.message_case(task, attempt.calls, attempt.answer))
+    finally:
+        domain.close()
+    return left
 
 
 def _attempt(task: Task, sample: int, model: str, rollout: Rollout) -> Attempt:
@@ -177,10 +246,7 @@ def _with_attempts(given: Given, attempts: Sequence[Attempt]) -> Given:
     """Return what was given with these attempts besides; of one that is there already, the new one."""
     found = {(old.candidate, old.model, old.sample): old for group in given.attempts.values() for old in group}
     found |= {(new.candidate, new.model, new.sample): new for new in attempts}
-    grouped: dict[str, list[Attempt]] = {}
-    for place in sorted(found):
-        grouped.setdefault(place[0], []).append(found[place])
-    return Given(given.words, {key: tuple(group) for key, group in grouped.items()}, given.decisions)
+    return replace(given, attempts=by_candidate(found[place] for place in sorted(found)))
 
 
 def _count(made: Made, model: str, solving: Solving) -> None:

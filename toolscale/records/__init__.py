@@ -24,7 +24,7 @@ from toolscale.records.expert import (
     Price,
     PriceList,
 )
-from toolscale.records.given import Attempt, Decision, WordsLine
+from toolscale.records.given import Attempt, Decision, Reading, WordsLine
 from toolscale.records.intent import (
     AdmissionCall,
     CallStep,
@@ -112,9 +112,9 @@ __all__ = [
     "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let",
     "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
     "PopulationSpec", "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity",
-    "Question", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return", "Role",
-    "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot", "Solution",
-    "Solved", "Split", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace",
-    "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Turns", "UnjudgedTask", "Verdict",
-    "VerifierCase", "WordedPreference", "Words", "WordsLine", "WorldSpec", "is_evolved",
+    "Question", "Reading", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return",
+    "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot",
+    "Solution", "Solved", "Split", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense",
+    "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Turns",
+    "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "Words", "WordsLine", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -1,4 +1,5 @@
-"""What models and people gave to a dataset, beside the seed that it is drawn from: words, attempts, decisions."""
+"""What models and people gave to a dataset, beside the seed that it is drawn from: words, attempts, readings,
+decisions."""
 
 from __future__ import annotations
 
@@ -36,6 +37,24 @@ class Attempt(Record):
     """Those of the domain's tools in order, failed ones included."""
     answer: str | None
     """None if a limit stopped it before."""
+    usd: Dollars = 0.0
+
+
+class Reading(Record):
+    """What a model that judges found in the final message of an attempt, where rules cannot tell whether it is
+    right."""
+
+    candidate: CandidateKey
+    message: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Names the message, and the calls after which it was written: `toolscale.verify.readings`."""
+    model: ModelName
+    """The judge."""
+    prompt: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """The hash of all that the judge is told beside the task and the message."""
+    verdict: Literal["right", "wrong"]
+    sentence: Annotated[str, Field(max_length=1_000)] = ""
+    """The sentence of the message that decided; empty if what is missing did."""
+    why: Annotated[str, Field(max_length=1_000)] = ""
     usd: Dollars = 0.0
 
 

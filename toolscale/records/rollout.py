@@ -179,6 +179,8 @@ class Rollout(Record):
     right: bool
     finding: str
     """What grading found, in words."""
+    judge: str = ""
+    """The model that read the final message, because rules could not tell; empty if rules decided."""
     trace: TokenTrace | None = None
 
     @property

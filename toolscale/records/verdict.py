@@ -83,6 +83,8 @@ class Grade(Record):
     undecided: bool = False
     """Rules cannot tell whether the final message is right: only its wording is against it, and it holds the value of
     every fact. `score` is 0."""
+    judge: str = ""
+    """The model that read the final message, because rules could not tell; empty if rules decided."""
     execution_correct: bool
     """Its net row changes are in the accepted set."""
     faithful: bool

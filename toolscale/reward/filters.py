@@ -15,13 +15,15 @@ class FilterCounts:
     """What was looked at and what was left out. A sample counts once, for the first reason that holds, in the order of
     the fields.
 
-    failed + homogeneous_samples + unparsable + unanswered + undecided + kept = samples.
+    failed + undecided + homogeneous_samples + unparsable + unanswered + kept = samples.
     """
 
     groups: int = 0
     samples: int = 0
     failed: int = 0
     """Samples that ended for a reason that is not the policy's: a server, a sandbox, the clock, a person who erred."""
+    undecided: int = 0
+    """Samples whose final message rules cannot grade, and no judge has read."""
     homogeneous_groups: int = 0
     """Groups whose rewards hardly differ: all of their samples are left out."""
     homogeneous_samples: int = 0
@@ -29,8 +31,6 @@ class FilterCounts:
     """Samples with a turn that could not be read as a message or as calls."""
     unanswered: int = 0
     """Samples without a final message, or with an empty one, that are not there to be done less."""
-    undecided: int = 0
-    """Samples whose final message rules cannot grade."""
     kept: int = 0
 
     def __add__(self, other: FilterCounts) -> FilterCounts:
@@ -53,27 +53,28 @@ def select_samples(
     """Return which samples of groups of (rollout, reward) are trained on, in order, and counts of why the others are
     not.
 
-    Mean and deviation are those of the whole group, but for rollouts that failed: a sample that is left out still says
-    how good its group was, if what became of it was the policy's doing.
+    Mean and deviation are those of the whole group, but for rollouts that failed and those that nobody could grade: a
+    sample that is left out still says how good its group was, if what became of it was the policy's doing, and is
+    known.
     """
     config = config or RewardConfig()
     selected: list[Selected] = []
     counts = FilterCounts()
     for number, group in enumerate(groups):
-        played = [(member, rollout) for member, (rollout, _) in enumerate(group) if rollout.stop not in NOT_ITS_DOING]
+        ended = [(member, rollout) for member, (rollout, _) in enumerate(group) if rollout.stop not in NOT_ITS_DOING]
+        played = [each for each in ended if not (config.drop_undecided and each[1].undecided)]
         rewards = [group[member][1] for member, _ in played]
-        counts += FilterCounts(groups=1, samples=len(group), failed=len(group) - len(played))
+        counts += FilterCounts(groups=1, samples=len(group), failed=len(group) - len(ended))
+        counts += FilterCounts(undecided=len(ended) - len(played))
         if not keep_group(rewards, config.least_std):
             counts += FilterCounts(homogeneous_groups=1, homogeneous_samples=len(played))
             continue
-        some_answered = any(map(_answered, (rollout for _, rollout in played)))
+        some_answered = any(map(_answered, (rollout for _, rollout in ended)))
         for (member, rollout), advantage in zip(played, advantages(rewards, config.scale), strict=True):
             if config.drop_unparsable and rollout.malformed:
                 counts += FilterCounts(unparsable=1)
             elif not _answered(rollout) and not _teaches(advantage, some_answered, config):
                 counts += FilterCounts(unanswered=1)
-            elif config.drop_undecided and rollout.undecided:
-                counts += FilterCounts(undecided=1)
             else:
                 counts += FilterCounts(kept=1)
                 selected.append(Selected(number, member, advantage))

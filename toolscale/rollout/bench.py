@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from toolscale.basic_tools import BasicTool
 from toolscale.errors import UsageError
@@ -16,6 +17,9 @@ from toolscale.rollout.grading import answer_key_of
 from toolscale.rollout.person import Person, ScriptedPerson
 from toolscale.rollout.policy import Message, Tool
 from toolscale.rollout.prompt import CALL_EXPERT, first_messages, offered_tools
+
+if TYPE_CHECKING:
+    from toolscale.rollout.message_judge import MessageJudge
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Setting:
     """What simulated experts play; None where no expert is offered."""
     person: Person
     """Who is asked, if the task is a dialogue."""
+    judge: MessageJudge | None
+    """Who reads the final message, if rules cannot grade it."""
     shown: list[Message]
     """The first messages that an expert sees when it takes over a turn: the policy and the request, without the wishes
     about experts and costs."""
@@ -53,7 +59,11 @@ class Bench:
         basic: Mapping[str, BasicTool] | None = None,
         domains: Mapping[str, Domain] | None = None,
         person: Person | None = None,
+        judge: MessageJudge | None = None,
     ) -> None:
+        self.judge = judge
+        """Who reads the final messages that rules cannot grade; None: those stay undecided. It is not closed with the
+        bench."""
         self.person = person or ScriptedPerson()
         """Who is asked in dialogues."""
         self.experts = experts
@@ -106,6 +116,7 @@ class Bench:
             denied=frozenset(task.limits.denied),
             key=answer_key_of(task, domain) if experts else None,
             person=self.person,
+            judge=self.judge,
             shown=domain.shown(task.task) if domain is not None and task.task is not None else [],
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import zip_longest
@@ -17,7 +17,7 @@ from toolscale.environment.prompt import system_message, with_dialogue
 from toolscale.environment.world import Toolbox, World
 from toolscale.errors import SandboxError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
-from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
+from toolscale.records import AnswerKey, Grade, Reading, Script, Task, ToolCall, ToolResult
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.form import with_form
 from toolscale.tasks.record import Rejection
@@ -26,6 +26,7 @@ from toolscale.verify.equivalents import idle_agents
 from toolscale.verify.graded import grade_subject
 from toolscale.verify.judge import Judge
 from toolscale.verify.mutants import MutantMaker
+from toolscale.verify.readings import NO_READINGS, MessageCase, case_of
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 
@@ -160,13 +161,24 @@ class Domain:
         """Return the tools of a task: those of the domain, and `final_answer` if it is answered by a form."""
         return with_form(self.tools, task.form)
 
-    def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
-        """Grade the domain calls of a rollout, in order, and its final message."""
+    def grade(
+        self, task: Task, calls: Sequence[ToolCall], answer: str, readings: Mapping[str, Reading] = NO_READINGS
+    ) -> Grade:
+        """Grade the domain calls of a rollout, in order, and its final message. `readings`: how a judge read messages
+        of this task, by their hash."""
+        return grade_subject(self._prepared(task), calls, answer, readings)
+
+    def message_case(self, task: Task, calls: Sequence[ToolCall], answer: str) -> MessageCase:
+        """Return what a judge is shown of a final message that was written after these calls."""
+        return case_of(self._prepared(task), calls, answer)
+
+    def _prepared(self, task: Task) -> Subject:
+        """Return a task for grading."""
         subject = self._subject(task)
         if self._graded != task.id:  # end states are kept for one task at a time
             self._judge.states.forget()
             self._graded = task.id
-        return grade_subject(subject, calls, answer)
+        return subject
 
     def key(self, task: Task) -> AnswerKey:
         """Return what a simulated expert plays: the golden trajectory, or one of the wrong ones that look right and

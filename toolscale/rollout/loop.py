@@ -17,7 +17,7 @@ from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
 from toolscale.rollout.calls import Call, read_arguments
 from toolscale.rollout.domain import Episode
-from toolscale.rollout.grading import grade_outcome
+from toolscale.rollout.grading import grade_outcome, judge_outcome
 from toolscale.rollout.policy import Message, Policy, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
 from toolscale.rollout.talk import Talk
@@ -81,7 +81,7 @@ class _Run:
             self.failure, stop = f"a call hit a limit of the sandbox: {error}", "failed"
         except VoidConversationError as error:
             self.failure, stop = str(error), "void"
-        right, finding = self._graded(stop)
+        right, finding, judge = await self._graded(stop)
         return Rollout(
             id=f"{self.task.id}:{self.policy.name}:{self.sample}",
             task_id=self.task.id,
@@ -96,18 +96,24 @@ class _Run:
             malformed=self.malformed,
             right=right,
             finding=finding,
+            judge=judge,
             trace=self.session.trace(),
         )
 
-    def _graded(self, stop: Stop) -> tuple[bool, str]:
+    async def _graded(self, stop: Stop) -> tuple[bool, str, str]:
+        """Whether it is right, what was found, and the judge if one read its message."""
         if self.failure is not None:
-            return False, f"no answer: {self.failure}"
-        if self.answer is None or self.setting.domain is not None:
-            return grade_outcome(self.task, self.setting.domain, self.calls, self.answer, stop)
+            return False, f"no answer: {self.failure}", ""
+        domain = self.setting.domain
+        if self.answer is None:
+            return *grade_outcome(self.task, domain, self.calls, None, stop), ""
+        if domain is not None:
+            graded = await judge_outcome(self.task, domain, self.calls, self.answer, self.setting.judge)
+            return graded.score == 1, graded.finding, graded.judge
         known = self.setting.findings
         if self.answer not in known:
             known[self.answer] = grade_outcome(self.task, None, self.calls, self.answer, stop)
-        return known[self.answer]
+        return *known[self.answer], ""
 
     async def _turns(self) -> Stop:
         limits = self.task.limits

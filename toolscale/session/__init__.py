@@ -11,17 +11,27 @@ from typing import Any
 
 _HOMES = {
     "BadLine": "toolscale.session.solutions",
+    "Decided": "toolscale.session.judged",
     "Graded": "toolscale.session.solutions",
     "Playable": "toolscale.session.playable",
-    "SecondReader": "toolscale.session.second_reader",
     "Sessions": "toolscale.session.sessions",
     "Sitting": "toolscale.session.sitting",
-    "Truth": "toolscale.session.second_reader",
     "View": "toolscale.session.transcript",
+    "decide_solutions": "toolscale.session.judged",
     "grade_solutions": "toolscale.session.solutions",
 }
 
-__all__ = ["BadLine", "Graded", "Playable", "SecondReader", "Sessions", "Sitting", "Truth", "View", "grade_solutions"]
+__all__ = [
+    "BadLine",
+    "Decided",
+    "Graded",
+    "Playable",
+    "Sessions",
+    "Sitting",
+    "View",
+    "decide_solutions",
+    "grade_solutions",
+]
 
 
 def __getattr__(name: str) -> Any:

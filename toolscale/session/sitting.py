@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -28,6 +29,9 @@ from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.session.playable import Playable
 from toolscale.session.transcript import Line, Transcript, View
 
+if TYPE_CHECKING:
+    from toolscale.models.judging import JudgeSettings
+
 SESSION, CALLS, TALK = "session.json", "calls.jsonl", "talk.jsonl"
 SOLUTION, GRADE = "solution.json", "grade.json"
 
@@ -35,16 +39,19 @@ SOLUTION, GRADE = "solution.json", "grade.json"
 class Sitting:
     """A session folder that is open. Use `Sitting.at`."""
 
-    def __init__(self, folder: Path, playable: Playable, task: Task) -> None:
-        self.folder, self._playable, self._task = folder, playable, task
+    def __init__(self, folder: Path, playable: Playable, task: Task, judge: JudgeSettings | None = None) -> None:
+        self.folder, self._playable, self._task, self._judge = folder, playable, task, judge
         self._environment, self._rows = playable.world(task.domain)
         self._transcript = Transcript(task, self._environment, self._lines(CALLS), self._lines(TALK))
         self._world: World | None = None
 
     @classmethod
     @contextmanager
-    def at(cls, folder: Path, playable: Playable, task_id: str | None) -> Iterator[Sitting]:
+    def at(
+        cls, folder: Path, playable: Playable, task_id: str | None, judge: JudgeSettings | None = None
+    ) -> Iterator[Sitting]:
         """Go on with the session in `folder`, or begin one of the task there. One process at a time; another one waits.
+        `judge`: who reads the final message where rules cannot grade it.
 
         UsageError if the folder holds something else, another task or another dataset, or if there is nothing to go on
         with.
@@ -62,7 +69,7 @@ class Sitting:
             write_file(about, canonical_json({"dataset": playable.fingerprint, "task": task.id}).encode())
         with storage_errors("lock", about), about.open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            sitting = cls(folder, playable, _task_in(about, playable, task))
+            sitting = cls(folder, playable, _task_in(about, playable, task), judge)
             try:
                 yield sitting
             finally:
@@ -117,6 +124,10 @@ class Sitting:
         self._transcript.check_answer(answer)
         solution = self._transcript.solution(answer)
         grade = self._playable.domain(self._task).grade(self._task, solution.calls, solution.answer)
+        if grade.undecided and self._judge is not None:
+            from toolscale.session.judged import decide_solutions  # takes long to load: only where a judge is asked
+
+            (grade,) = decide_solutions(self._playable, [(solution, grade)], self._judge).grades
         return self._over(solution, grade)
 
     def _over(self, solution: Solution, grade: Grade) -> Grade:

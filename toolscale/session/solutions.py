@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from toolscale.errors import UsageError
 from toolscale.records import Grade, Solution
 from toolscale.session.playable import Playable
-
-if TYPE_CHECKING:
-    from toolscale.session.second_reader import Scope, SecondReader
 
 
 @dataclass(frozen=True)
@@ -33,18 +29,15 @@ class BadLine:
     problem: str
 
 
-def grade_solutions(
-    playable: Playable, lines: Iterable[str], reader: SecondReader | None = None, scope: Scope = "undecided"
-) -> Iterator[Graded | BadLine]:
-    """Grade every line, in order. A `reader` decides the messages that rules cannot decide, and with the scope `all`
-    also those that they accept.
+def grade_solutions(playable: Playable, lines: Iterable[str]) -> Iterator[Graded | BadLine]:
+    """Grade every line, in order, by rules.
 
     Empty lines are passed over. If a line cannot be graded, the others are graded all the same.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield _graded(playable, number, line, reader, scope)
+                yield _graded(playable, number, line)
             except ValidationError as error:
                 first = error.errors()[0]
                 place = ".".join(str(part) for part in first["loc"])
@@ -55,7 +48,7 @@ def grade_solutions(
                 yield BadLine(number, str(error))
 
 
-def _graded(playable: Playable, number: int, line: str, reader: SecondReader | None, scope: Scope) -> Graded:
+def _graded(playable: Playable, number: int, line: str) -> Graded:
     solution = Solution.model_validate_json(line)
     task = playable.task(solution.task)
     domain = playable.domain(task)
@@ -64,5 +57,4 @@ def _graded(playable: Playable, number: int, line: str, reader: SecondReader | N
             raise UsageError(
                 f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}"
             )
-    grade = domain.grade(task, solution.calls, solution.answer)
-    return Graded(number, solution, grade if reader is None else reader.decide(task, grade, solution.answer, scope))
+    return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from toolscale.records import UNDECIDED, Grade, ToolCall
+from toolscale.records import UNDECIDED, Grade, Reading, ToolCall
 from toolscale.verify.detours import something_else
+from toolscale.verify.readings import NO_READINGS, message_hash, with_reading
 from toolscale.verify.subject import Subject
 
 UNREAD = "nothing speaks against the message, and no reader has read it"
 
 
-def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Grade:
+def grade_subject(
+    subject: Subject, calls: Sequence[ToolCall], answer: str, readings: Mapping[str, Reading] = NO_READINGS
+) -> Grade:
     """Grade a rollout of a candidate that was recorded before: whoever grades many rollouts of one task records it
-    once."""
+    once. `readings`: how a judge read messages of this task, by their hash; where rules cannot tell, that counts."""
+    grade = _by_rules(subject, calls, answer)
+    reading = readings.get(message_hash(calls, answer)) if readings and grade.undecided else None
+    return grade if reading is None else with_reading(grade, reading)
+
+
+def _by_rules(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Grade:
     state = subject.states.of(subject.states.writes(calls))
     correct = state.changes in subject.accepted
     complete = correct or subject.golden.touched <= state.touched

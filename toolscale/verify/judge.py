@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from toolscale.canonical import canonical_json, stable_int
 from toolscale.environment.column_kinds import values_of_column
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
-from toolscale.records import GATES, Attempt, Candidate, Decision, GateResult, Judged, RowChange, Status, Verdict
+from toolscale.records import GATES, Candidate, GateResult, Judged, RowChange, Status, Verdict
 from toolscale.sandbox.base import Rows, to_row_changes
 from toolscale.sandbox.state import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
@@ -33,7 +33,7 @@ from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.outdated import outdated
 from toolscale.verify.referents import Scene, not_left_alone, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
-from toolscale.verify.solvable import Trial, try_out
+from toolscale.verify.solvable import UNTRIED, Trial, Tried, try_out
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
@@ -129,13 +129,10 @@ class Judge:
             }
         return self._index[table].get(key)
 
-    def judge(self, candidate: Candidate, attempts: Sequence[Attempt] = (), decision: Decision | None = None) -> Judged:
-        """Record the candidate, run every gate, and return the verdict with all findings.
-
-        `attempts`: what models did with it. `decision`: what a person decided about it.
-        """
+    def judge(self, candidate: Candidate, tried: Tried = UNTRIED) -> Judged:
+        """Record the candidate, run every gate, and return the verdict with all findings."""
         try:
-            return self._try(self.subject(candidate), attempts, decision)
+            return self._try(self.subject(candidate), tried)
         except Rejection as rejection:
             return self._unrecorded(candidate, rejection)
 
@@ -230,7 +227,7 @@ class Judge:
                 subject.accepted.add(self.states.of(other.write_calls).changes)
                 subject.ways.append(other.write_calls)
 
-    def _try(self, subject: Subject, attempts: Sequence[Attempt], decision: Decision | None) -> Judged:
+    def _try(self, subject: Subject, tried: Tried) -> Judged:
         findings: dict[str, tuple[Status, str]] = {}
         details: dict[str, Any] = {}
 
@@ -268,7 +265,7 @@ class Judge:
             details |= self._told_of(Trajectory(operator="other_reading", label="open", calls=reading.calls))
         findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
-        trial = self._try_out(subject, attempts, decision, details)
+        trial = self._try_out(subject, tried, details)
         findings["solvable"] = trial.status, trial.finding
         results = tuple(_result(name, *findings[name]) for name in GATES)
         verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
@@ -281,10 +278,8 @@ class Judge:
             details=details,
         )
 
-    def _try_out(
-        self, subject: Subject, attempts: Sequence[Attempt], decision: Decision | None, details: dict[str, Any]
-    ) -> Trial:
-        trial = try_out(subject, attempts, decision)
+    def _try_out(self, subject: Subject, tried: Tried, details: dict[str, Any]) -> Trial:
+        trial = try_out(subject, tried)
         if not details and trial.agreed is not None:
             details |= self._told_of(trial.agreed)
         return trial

@@ -5,10 +5,10 @@ An attempt is graded as any rollout is, so whoever has the attempts needs no mod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from toolscale.records import Attempt, Decision, Grade, Solved, Status
+from toolscale.records import Attempt, Decision, Grade, Reading, Solved, Status
 from toolscale.records.verdict import wrong
 from toolscale.verify.graded import grade_subject
 from toolscale.verify.states import Changes
@@ -23,6 +23,21 @@ LEAST_AGREEING = 2
 
 
 @dataclass(frozen=True)
+class Tried:
+    """What models and people made of a task."""
+
+    attempts: Sequence[Attempt] = ()
+    """What models did with it."""
+    decision: Decision | None = None
+    """What a person decided about it."""
+    readings: Sequence[Reading] = ()
+    """How a judge read the final messages of the attempts."""
+
+
+UNTRIED = Tried()
+
+
+@dataclass(frozen=True)
 class Trial:
     """What the attempts at a task say of it."""
 
@@ -33,12 +48,15 @@ class Trial:
     """The first attempt of those that agree on another end state."""
 
 
-def try_out(subject: Subject, attempts: Sequence[Attempt], decision: Decision | None) -> Trial:
-    """Return what the attempts say of a task, and what a person decided about it."""
+def try_out(subject: Subject, tried: Tried) -> Trial:
+    """Return what the attempts say of a task, and what a person decided about it. A message that rules cannot grade
+    and that no judge has read stays undecided."""
+    attempts, decision = tried.attempts, tried.decision
     if not attempts:
         rejected = decision is not None and decision.take == "reject"
         return Trial("fail", _decided(decision)) if rejected else Trial("not_run", "no model has tried")
-    grades = [_grade(subject, attempt) for attempt in attempts]
+    by_message = {reading.message: reading for reading in tried.readings}
+    grades = [_grade(subject, attempt, by_message) for attempt in attempts]
     solved = Solved(
         tries=len(attempts),
         right=sum(grade.score for grade in grades),
@@ -59,10 +77,10 @@ def try_out(subject: Subject, attempts: Sequence[Attempt], decision: Decision | 
     return Trial("fail", f"{told}: {grades[0].finding}", solved)
 
 
-def _grade(subject: Subject, attempt: Attempt) -> Grade:
+def _grade(subject: Subject, attempt: Attempt, readings: Mapping[str, Reading]) -> Grade:
     if attempt.answer is None:
         return wrong("there is no answer")
-    return grade_subject(subject, attempt.calls, attempt.answer)
+    return grade_subject(subject, attempt.calls, attempt.answer, readings)
 
 
 def _told(solved: Solved) -> str:

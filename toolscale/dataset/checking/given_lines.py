@@ -7,7 +7,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolscale.dataset.checking.integrity import Finding
-from toolscale.dataset.given import ATTEMPTS, DECISIONS, WORDS, given_folder, read_given, write_decisions, write_given
+from toolscale.dataset.given import (
+    ATTEMPTS,
+    DECISIONS,
+    READINGS,
+    WORDS,
+    given_folder,
+    read_given,
+    write_decisions,
+    write_given,
+)
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.storage import read_file
 from toolscale.environment.environment import Environment
@@ -23,11 +32,12 @@ def check_given(folder: Path, environment: Environment, judged: Sequence[Judged]
     with TemporaryDirectory() as anew:
         write_given(Path(anew), fitting)
         write_decisions(Path(anew), given.decisions.values())
-        for path in (place / WORDS, place / ATTEMPTS, world / DECISIONS):
+        for path in (place / WORDS, place / ATTEMPTS, place / READINGS, world / DECISIONS):
             written = Path(anew) / path.name
             if path.is_file() and (not written.is_file() or read_file(written) != read_file(path)):
                 yield Finding(
                     path.relative_to(folder).as_posix(),
                     "schema",
-                    "it has lines about no candidate of the dataset, or is not written as ToolScale writes it",
+                    "it has lines about no candidate of the dataset, or about no attempt, or is not written as "
+                    "ToolScale writes it",
                 )

@@ -93,7 +93,7 @@ class KeptJudge:
 
     def judged(self, candidate: Candidate) -> Judged:
         """Judge a candidate, with the attempts at it and what was decided about it."""
-        return self.judge.judge(candidate, *self.given.about(candidate, self.environment.hash))
+        return self.judge.judge(candidate, self.given.about(candidate, self.environment.hash))
 
     def close(self) -> None:
         """End the processes and connections of the judge and the world."""

@@ -65,18 +65,19 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
     key_of(endpoint, f"the model {name!r}")
     return ChatModel(
         endpoint,
-        _price(environ.get(PRICE, "")),
+        price_of(environ.get(PRICE, "")),
         int(_number(environ, AT_ONCE, 64, least=1)),
         _switch(environ, BATCH),
     )
 
 
-def _price(text: str) -> Price | None:
+def price_of(text: str, name: str = PRICE) -> Price | None:
+    """Return the price that `0.25/2` says, None for no text. UsageError if it is none; `name`: where it stands."""
     if not text:
         return None
     parts = [_read(part) for part in text.split("/")]
     if len(parts) != 2 or not all(part is not None and 0 <= part < 1e6 for part in parts):
-        raise UsageError(f"{PRICE} is {text!r}; write dollars for a million tokens read and written, as 0.25/2")
+        raise UsageError(f"{name} is {text!r}; write dollars for a million tokens read and written, as 0.25/2")
     return Price(input=parts[0] or 0.0, output=parts[1] or 0.0)
 
 
