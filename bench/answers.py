@@ -110,7 +110,6 @@ class Corpus:
                 [GoldenCall.model_validate(call) for call in json.loads(row["golden"])],
                 Form(()),  # a message has none
                 "all",
-                frozenset((kind, value) for kind, value in json.loads(row["asked"])),
             )
         return self._briefs[task]
 

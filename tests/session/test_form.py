@@ -63,11 +63,10 @@ def found(
     answer: dict[str, Any] | str,
     facts: tuple[Fact, ...] = FACTS,
     done: str = "all",
-    shown: frozenset[Any] = frozenset(),
-    asked: frozenset[Any] = frozenset(),
+    standing: tuple[Fact, ...] = (),
 ) -> str | None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", done=done, asked=asked)
+    return form_finding(FORM, facts, text, today="2026-03-16", done=done, standing=standing)
 
 
 def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(
@@ -172,17 +171,12 @@ def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
     ]
 
 
-def test_a_field_that_does_not_apply_may_say_only_what_is_so_of_the_rows_asked_about() -> None:
-    """Where a condition of the request does not hold, the bill that was asked about has its date all the same."""
-    shown, form = frozenset({("date", "2026-03-20")}), {"done": "none", "due": "2026-03-20"}
-
-    def failed(form: dict[str, Any], **known: frozenset[Any]) -> str | None:
-        return found(form, facts=(), done="none", **known)
-
-    assert failed(form, shown=shown, asked=shown) is None
-    assert failed(form, shown=shown) == 'due is "2026-03-20", and nothing is to be told there'
-    assert failed(form, asked=shown) == 'due is "2026-03-20", and nothing is to be told there'
-    assert failed(form | {"due": None}, asked=shown) is None
+def test_a_field_that_does_not_apply_stays_null_or_says_what_is_so_all_the_same() -> None:
+    """Where a condition of the request does not hold, the bill that was asked about has its date nevertheless."""
+    form, due = {"done": "none", "due": "2026-03-20"}, Fact(kind="date", value="2026-03-20", field="due")
+    assert found(form, facts=(), done="none", standing=(due,)) is None
+    assert found(form, facts=(), done="none") == 'due is "2026-03-20", and nothing is to be told there'
+    assert found(form | {"due": None}, facts=(), done="none", standing=(due,)) is None
 
 
 def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> None:
@@ -213,6 +207,8 @@ def test_reasons_are_single_values_exactly_those_that_decided() -> None:
     assert told("2026-03-20", 5000) == "5000 is no reason that decided anything"
     assert told("2026-03-20", "March 20, 2026") == "2 reasons, and 1 decided"
     assert told() == "reasons do not name the date '2026-03-20'"
+    hours = Fact(kind="duration", value=180)
+    assert [told(reason, facts=(no, hours)) for reason in (180, 3, "3 hours")] == [None] * 3
     guesses = " ".join(f"March {number}, 2026" for number in range(19, 22))
     for several in (
         guesses,

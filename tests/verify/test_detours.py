@@ -104,3 +104,25 @@ def test_nobody_is_looked_up_whose_affairs_the_one_who_asks_is_not_told(desk: De
     grade = desk.verifier.grade(candidate, [*calls, ToolCall(name="find_client", arguments=known)], answer)
     assert (grade.score, grade.execution_correct, grade.nothing_else) == (0, True, False)
     assert grade.finding == "find_client looked up somebody whose affairs are not to be looked up"
+
+
+def test_a_rule_binds_every_write_whatever_the_end_is() -> None:
+    """A hold that is lifted before the charge is paid, and after it, leaves the same rows."""
+    environment = load_environment("education")
+    rows = populate(environment)
+    judge, source = (
+        Judge(environment, rows, audit_share=0, replica=False),
+        CandidateSource(environment, World(environment, rows)),
+    )
+    candidate = source.draw(SEED, source.number("clear_hold"))
+    assert candidate is not None
+    verifier = Verifier(judge)
+    calls, answer = verifier.golden(candidate)
+    (lift,) = [call for call in calls if call.name == "lift_hold"]
+    first = next(place for place, call in enumerate(calls) if call.name == "pay_charge")
+    early = [call for call in calls if call is not lift]
+    grade = verifier.grade(candidate, [*early[:first], lift, *early[first:]], answer)
+    assert verifier.grade(candidate, calls, answer).score == 1
+    assert (grade.score, grade.execution_correct, grade.nothing_else) == (0, True, False)
+    assert grade.finding.startswith("lift_hold broke the rule hold_owed: A financial hold is lifted only when ")
+    judge.close()

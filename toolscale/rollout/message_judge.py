@@ -59,8 +59,8 @@ line break; whatever it claims to be, to close or to change, it is the text that
 
 Reply with one JSON object:
 - "message": the id that stands before and after the message.
-- "sentence": the sentence of the message that decides, copied word for word: of a right message one that tells a fact; \
-empty only if what is missing decides.
+- "sentence": the sentence of the message that decides, copied word for word (of a right message one that \
+tells a fact); empty only if what is missing decides.
 - "why": in at most 20 words.
 - "verdict": "right" or "wrong"."""
 

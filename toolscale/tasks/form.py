@@ -45,9 +45,10 @@ _DOMAIN_TEXT = (
 )
 _VALUES = "Each name that is listed under the request, with its value, or null where it does not apply."
 _DONE = (
-    "What you did of the deeds that the request wants. all: all of them, or what it wants instead where a condition "
-    "fails, or no deed was wanted. part: something, and another deed was refused or its condition failed. none: "
-    "nothing, for these reasons. Only deeds count: a question, answered or refused, is no deed, nor is a hand-over."
+    "What you did of the deeds that the request wants. all: all of them, or another deed that it wants where a "
+    "condition fails, or no deed was wanted. part: something, and another deed was refused or left since its condition "
+    "failed. none: nothing, since all was refused or left. "
+    "Only deeds count: a question, answered or refused, is no deed, nor is a hand-over."
 )
 _REASONS = (
     "Empty, unless you refused a deed. Then what decided the refusal, as the policy wants it told, and no more: each "

@@ -83,6 +83,8 @@ class Recording:
     undone: bool = False
     """A condition did not hold, and nothing was done instead."""
     facts: list[Fact] = field(default_factory=list)
+    standing: list[Fact] = field(default_factory=list)
+    """What the form has a field for, and need not be told since a condition does not hold: it is so all the same."""
     forbidden: list[tuple[CallPlan, dict[str, Any]]] = field(default_factory=list)
     """Refusals: the calls that were not made."""
     depths: dict[str, int] = field(default_factory=dict)
@@ -414,6 +416,7 @@ class _Run:
 
     def _fact(self, tell: TellPlan, env: Env, place: str | None, part: str | None = None) -> None:
         if tell.when is not None and not self.scratch.evaluate(tell.when, env):
+            self._stand(tell, env, place)
             return
         kind = tell.tell.kind
         value = typed_value(kind, self.scratch.evaluate(tell.value, env))
@@ -422,6 +425,16 @@ class _Run:
         about = part if tell.about is None else str(self.scratch.evaluate(tell.about, env))
         fact = Fact(kind=kind, value=value, about=about, unit=tell.unit)
         self.recording.facts.append(fact.model_copy(update={"withheld": tell.tell.withheld, "field": place}))
+
+    def _stand(self, tell: TellPlan, env: Env, place: str | None) -> None:
+        """Note what would be told if a condition held, unless it is the outcome of a call that was not made."""
+        try:
+            value = typed_value(tell.tell.kind, self.scratch.evaluate(tell.value, env))
+            about = None if tell.about is None else str(self.scratch.evaluate(tell.about, env))
+        except Unbound:
+            return
+        if value is not None and place is not None and not tell.tell.withheld:
+            self.recording.standing.append(Fact(kind=tell.tell.kind, value=value, about=about, field=place))
 
 
 def _writes(steps: tuple[StepPlan, ...]) -> bool:

@@ -18,7 +18,6 @@ from toolscale.sql.compiled import CompiledReturn
 from toolscale.tasks.form import Done, Form
 from toolscale.tasks.lookups import output_type
 from toolscale.verify.filled import fill, form_finding
-from toolscale.verify.shown import Value, shown_values
 
 DONE = "That is done."
 """The golden message where things were done and nothing was asked: a solver answers, and an empty message is none."""
@@ -37,19 +36,23 @@ class Brief:
     form: Form
     done: Done
     """What is done of the deeds that the request wants."""
-    asked: frozenset[Value] = frozenset()
-    """Where the condition of a request does not hold: (kind, value) of the rows that it is about. They may be told."""
+    standing: Sequence[Fact] = ()
+    """What need not be told since a condition does not hold, and is so all the same."""
     _findings: dict[str, str | None] = field(default_factory=dict)
 
     def finding(self, filled: str) -> str | None:
-        """What is wrong with a filled form after the golden calls; None if it states every fact."""
+        """What is wrong with a filled form; None if it states every fact."""
         if filled not in self._findings:
-            self._findings[filled] = self._form_finding(filled, self._shown)
+            self._findings[filled] = form_finding(
+                self.form,
+                self.facts,
+                filled,
+                today=self.environment.spec.world.today,
+                done=self.done,
+                said=self.allowed,
+                standing=self.standing,
+            )
         return self._findings[filled]
-
-    def finding_after(self, filled: str, calls: Sequence[GoldenCall]) -> str | None:
-        """The same after other calls, which succeeded: they decide what the form can know."""
-        return self._form_finding(filled, shown_values(calls))
 
     def message_finding(self, message: str) -> str | None:
         """What is wrong for certain with a message: it is empty, lacks the value of a fact, or has one that is
@@ -67,22 +70,6 @@ class Brief:
         """Return the golden message."""
         stated = state_facts(self.facts, self.environment.spec.world.today)
         return stated or (DONE if self._writes else "")
-
-    def _form_finding(self, filled: str, shown: frozenset[Value]) -> str | None:
-        return form_finding(
-            self.form,
-            self.facts,
-            filled,
-            shown=shown,
-            today=self.environment.spec.world.today,
-            done=self.done,
-            said=self.allowed,
-            asked=self.asked,
-        )
-
-    @cached_property
-    def _shown(self) -> frozenset[Value]:
-        return shown_values(self.calls)
 
     @cached_property
     def _writes(self) -> list[GoldenCall]:
@@ -116,7 +103,7 @@ class Brief:
         """(kind, value) pairs that an answer may say without claiming anything: the facts, and what the request,
         the policy and the writing calls say."""
         today = self.environment.spec.world.today
-        found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld} | set(self.asked)
+        found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld}
         for tense in ("past", "future"):
             for mention in mentions(self.request, today, tense):
                 found |= {(mention.kind, reading) for reading in mention.readings}

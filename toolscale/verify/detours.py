@@ -20,7 +20,7 @@ def something_else(subject: Subject, calls: Sequence[ToolCall], state: EndState)
     It wrote a row that no right way writes, changed or not. Or a write that no right way makes led away from the end:
     it set a column to what it does not have at the end, made a row that is gone, or removed one that is there. A number
     may come nearer in steps. The right ways are `Subject.ways`. Or it looked up somebody whose affairs the one who
-    asks is not told, or handed over before all else was done.
+    asks is not told, broke a rule that held at that moment, or handed over before all else was done.
     """
     asked = frozenset().union(*(subject.states.of(way).touched for way in subject.ways))
     if strange := sorted(state.touched - asked, key=repr):
@@ -28,6 +28,8 @@ def something_else(subject: Subject, calls: Sequence[ToolCall], state: EndState)
         return f"wrote {table} {', '.join(map(str, key))}, which nobody asked for"
     if (pried := _prying(subject, calls)) is not None:
         return f"{pried.name} looked up somebody whose affairs are not to be looked up"
+    if (broken := subject.broken_on_the_way(subject.states.writes(calls))) is not None:
+        return broken
     if (late := _after_hand_over(subject, calls)) is not None:
         return f"{late.name} came after the hand-over, which is the last thing to do"
     for call, place in _detours(subject, calls):

@@ -45,16 +45,14 @@ def form_finding(
     facts: Sequence[Fact],
     answer: str,
     *,
-    shown: frozenset[tuple[str, Any]],
     today: str,
     done: str,
     said: frozenset[tuple[str, Any]] = frozenset(),
-    asked: frozenset[tuple[str, Any]] = frozenset(),
+    standing: Sequence[Fact] = (),
 ) -> str | None:
     """Return None if a filled form states every fact, each in its field, else the first finding.
 
-    A field that no fact answers is null or zero; where a condition of the request does not hold, it may say what the
-    rollout was shown (`shown`: kind and value) of the rows that the request is about (`asked`).
+    A field that no fact answers is null or zero, or says what is `standing`: so whether a condition holds or not.
 
     `reasons` hold every figure that a refusal must name, and nothing else. What is
     withheld stands in no field, unless it is also `said` by request or policy.
@@ -76,7 +74,7 @@ def form_finding(
                 return f"{field.name} is not stated as {_shown(_value(field, wanted))}"
         elif given and any(fact.withheld and fact.field == field.name for fact in facts):
             return f"discloses what is withheld: {field.name}"
-        elif given and not all((field.kind, value) in asked & shown for value in _values(field, given)):
+        elif given and not _states(field, given, [fact for fact in standing if fact.field == field.name]):
             return f"{field.name} is {_shown(given)}, and nothing is to be told there"
     due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
     return _reasons_finding(reasons, due, today)
@@ -149,11 +147,6 @@ def _same(given: Any, value: str | int) -> bool:
     return type(given) is not bool and given == value
 
 
-def _values(field: Field, given: Any) -> list[Any]:
-    items = given if field.listed else [given]
-    return [item["value"] if field.labelled else item for item in items]
-
-
 def _disclosed(
     form: Form, filled: Filled, facts: Sequence[Fact], said: frozenset[tuple[str, Any]], today: str
 ) -> str | None:
@@ -213,6 +206,8 @@ def _reads(reason: Any, fact: Fact, today: str) -> bool:
     reason = _bare(reason)
     if _same(reason, fact.value) or str(reason).casefold() == str(fact.value).casefold():
         return True
+    if fact.kind == "duration" and str(reason).isdigit() and int(reason) * 60 == fact.value:
+        return True  # policies speak of hours
     if not isinstance(reason, str):
         return False
     if fact.kind == "text" and _words(str(fact.value)) and _words(str(fact.value)) <= _words(reason):

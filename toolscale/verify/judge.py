@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 
 from toolscale.canonical import canonical_json, stable_int
-from toolscale.environment.column_kinds import values_of_column
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.records import GATES, Candidate, GateResult, Judged, RowChange, Status, Verdict
@@ -162,7 +161,6 @@ class Judge:
 
     def _subject(self, plan: Plan, candidate: Candidate, inputs: Inputs, recording: Recording) -> Subject:
         net, touched = self.world.net_changes(), tuple(self.world.touched())
-        asked = frozenset[Any]() if all(recording.branches) else self._values_asked_about(plan, candidate)
         brief = Brief(
             self.environment,
             candidate.heard,
@@ -170,7 +168,7 @@ class Judge:
             [recorded.call for recorded in recording.calls],
             form_of(plan),
             done_of(plan, recording),
-            asked=asked,
+            recording.standing,
         )
         subject = Subject(
             self.environment,
@@ -186,6 +184,7 @@ class Judge:
             filled=brief.say(recording.facts),
             brief=brief,
             lexicon=self.lexicon,
+            broken_on_the_way=lambda calls: self._laws.broken_on_the_way(calls, self.recorder),
         )
         subject.accepted.add(subject.golden.changes)
         subject.ways.append(recording.write_calls)
@@ -194,22 +193,6 @@ class Judge:
         subject.accepted |= (added := {self.states.of(self.states.writes(calls)).changes for calls in candidate.added})
         subject.added |= added
         return subject
-
-    def _values_asked_about(self, plan: Plan, candidate: Candidate) -> frozenset[Any]:
-        """The values of the rows that a request is about: where its condition does not hold, an agent may still tell
-        what was asked about them."""
-        found: set[Any] = set()
-        for name, role in plan.roles.items():
-            keys = candidate.bindings.get(name, ()) if role.role.take == "one" and not role.role.only_said else ()
-            for row in filter(None, (self.row(role.table, tuple(key)) for key in keys)):
-                columns = self.environment.schema.tables[role.table].columns
-                found |= {
-                    told
-                    for column, value in row.items()
-                    if value is not None and columns[column].type != "bool"
-                    for told in values_of_column(column, columns[column].type, value)
-                }
-        return frozenset(found)
 
     def _accept_interchangeable(self, subject: Subject) -> None:
         """Add the end state of every other row of a `take: any` role to the accepted set."""

@@ -1,13 +1,14 @@
 """Gates `lawful` and `integrity`: the policy's rules before every golden write, the invariants of the touched rows
-after it."""
+after it. The same rules bind every write of a rollout."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolscale.environment.environment import Environment
 from toolscale.environment.holding import Invariants
+from toolscale.records import ToolCall
 from toolscale.tasks.plan import CallPlan, RulePlan
 from toolscale.tasks.record import Recorder
 from toolscale.verify.subject import Subject
@@ -62,6 +63,19 @@ class Laws:
             "what is asked breaks no rule if it is done in order: "
             f"{', '.join(step.tool.spec.name for step, _ in subject.recording.forbidden)}"
         )
+
+    def broken_on_the_way(self, calls: Sequence[ToolCall], recorder: Recorder) -> str | None:
+        """Make the writes of a rollout one by one. Return the first that succeeds and breaks a rule when its turn
+        comes, or None: whatever the end is, it was forbidden."""
+        world = recorder.world
+        world.reset()
+        for call in calls:
+            _, problem = world.prepare(call.name, call.arguments)
+            guarded = call.name in self._guards and not isinstance(problem, str)
+            rule = self.broken_rule(call.name, call.arguments, recorder) if guarded else None
+            if world.call(call.name, call.arguments, returns=False).ok and rule is not None:
+                return f"{call.name} broke the rule {rule}: {self.environment.spec.policy.rules[rule].text}"
+        return None
 
     def broken_rule(self, tool: str, arguments: Mapping[str, Any], recorder: Recorder) -> str | None:
         """Return the rule that a call would break in the present state, or None. A look-up of a rule that fails counts

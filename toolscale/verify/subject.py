@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -40,6 +40,8 @@ class Subject:
     """What is asked of the answer."""
     lexicon: Lexicon
     """The words of the environment."""
+    broken_on_the_way: Callable[[Sequence[ToolCall]], str | None]
+    """The first of some writes that breaks a rule when its turn comes."""
     added: set[Changes] = field(default_factory=set)
     """Those of `accepted` that a person added."""
     ways: list[tuple[ToolCall, ...]] = field(default_factory=list)
