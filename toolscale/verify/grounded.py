@@ -131,14 +131,14 @@ _WANTING = regex(
 
 def _unasked(subject: Subject) -> str | None:
     """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a
-    person to read."""
+    person to read. What the person of a dialogue answers asks nothing."""
     intent = subject.plan.intent
     owed = all(is_owed(intent, tell) for tell in intent.tell)
     if (
         owed
         or intent.outcome != "fulfil"
         or not subject.facts
-        or _asks(intent, subject.candidate.heard.replace("to say", ""))
+        or _asks(intent, subject.candidate.request.replace("to say", ""))
     ):
         return None
     fact = subject.facts[0]

@@ -34,9 +34,10 @@ COLLIDED = RIGHTLY | {"replay", "not_leaked", "necessary", "mutants_killed", "eq
 """The same for evolved candidates: one matter takes the money that another needs, undoes it, or says by chance what
 another must tell."""
 
-SEVERAL = COLLIDED | {"lawful", "schema"}
+SEVERAL = COLLIDED | {"lawful", "schema", "grounded"}
 """The same where there are several matters or rows: one permits or forbids what another asks (a player is released, and
-then the squad has room for the one who was to be refused), or both come to be about the same."""
+then the squad has room for the one who was to be refused), both come to be about the same, or in a dialogue one
+question is heard as asking for a thing of each."""
 
 MOST_COLLIDED = 0.15
 """The share of evolved candidates that may be rejected because their matters collide. Each costs a draw; a larger share
