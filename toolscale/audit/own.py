@@ -3,7 +3,6 @@ every run is graded by our own verifier."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,6 @@ from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import system_message
 from toolscale.environment.world import World
 from toolscale.errors import DatasetError, SandboxLimitError, ToolScaleError
-from toolscale.patterns import regex
 from toolscale.records import Task, ToolCall
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.record import Rejection
@@ -32,8 +30,6 @@ from toolscale.verify.verifier import Verifier
 SHOWN = 12
 """Letters of an id, as other verbs print it."""
 MOST_DANGLING = 20
-
-_NUMBER = regex(r"\d+", re.ASCII)
 
 
 @dataclass
@@ -95,7 +91,6 @@ class _Room:
         made = self._made(calls)
         shown = task.id[:SHOWN]
         found += self._unsaid(task, shown, calls, golden, made)
-        found += self._misread(task, shown, calls, answer)
         changes = canonical_json([change.model_dump(mode="json") for change in task.row_changes])
         # A refusal is of something: where nothing changes, the look-ups tell of what.
         asked = () if task.row_changes else tuple(canonical_json(call.model_dump(mode="json")) for call in calls)
@@ -152,14 +147,6 @@ class _Room:
                         told = f"{call.name}: nothing that was said before holds {value!r}"
                         yield Finding("unsaid", (shown,), at, told)
             texts.append(run.result or run.error or "")
-
-    def _misread(self, task: Task, shown: str, calls: Sequence[ToolCall], answer: str) -> Iterator[Finding]:
-        """Say the golden answer with each of its numbers inside a longer one, and see what that is worth."""
-        for number in _NUMBER.finditer(answer) if task.communicate and task.form is None else ():
-            wrong = f"{answer[: number.start()]}4{answer[number.start() :]}"
-            if self._verifier.grade(task.candidate, calls, wrong).score:
-                told = f"{wrong!r} is accepted, though {number[0]} became another number"
-                yield Finding("weak_needle", (shown,), repr(number[0]), told)
 
 
 def _not_run(tasks: Sequence[Task], reason: str) -> Iterator[Undecided]:
