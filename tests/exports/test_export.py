@@ -121,6 +121,15 @@ def test_a_readme_says_where_toolscale_comes_from_and_what_its_host_has_no_way_t
     assert ("toolscale" in " ".join(re.findall(r"^pip install .*", readme, re.MULTILINE))) <= FORMATS[name].plays
 
 
+def test_a_readme_says_that_messages_are_not_read_there(mock_dataset: Path, form_dataset: Path, tmp_path: Path) -> None:
+    told = {}
+    for dataset in (mock_dataset, form_dataset):
+        out = tmp_path / dataset.parent.name
+        export(dataset, "trl-grpo", out)
+        told[dataset] = "end in a message, and no judge reads it here" in (out / "README.md").read_text()
+    assert told == {mock_dataset: True, form_dataset: False}
+
+
 def test_the_list_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")] == [*FORMATS]
