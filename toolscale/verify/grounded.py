@@ -123,10 +123,9 @@ _ASKING = regex(
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that
 ask nothing at all."""
 
-_WANTING = regex(
-    r"\b(?:(?:need|want|like) (?:the|its|his|her|their|your)|give|giving)\b(?P<wanted>[^.?!\n]*)", re.IGNORECASE
-)
-"""Words that ask to be told something if what they want is a fact: the total, but not the deposit back."""
+_WANTING = regex(r"\b(?:need (?:the|its|his|her|their|your)|give)\b(?P<wanted>[^.?!\n]*)", re.IGNORECASE)
+"""Words that ask to be told something if what they want is a fact: the professor, but not the deposit back. *I'd like
+the voucher* wants the voucher."""
 
 
 def _unasked(subject: Subject) -> str | None:

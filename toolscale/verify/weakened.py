@@ -28,10 +28,10 @@ from toolscale.verify.states import NOTHING, Changes, EndState, masked
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 
-VISIBLE = 0.01
+VISIBLE = 0.005
 """The share of wrong trajectories accepted, or of right ones refused, from which a verifier counts as weaker. A task is
-tried with some thirty wrong trajectories, so one in a hundred is a task in three that pays for a mistake: training
-finds that. One survivor could be an accident of the draw; a share of all is not."""
+tried with some forty wrong trajectories, half of them idle agents, so one in two hundred is a task in five that pays
+for a mistake: training finds that. One survivor could be an accident of the draw; a share of all is not."""
 
 EXTRAS = 8
 """Extra writes tried for a task."""
