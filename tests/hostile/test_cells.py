@@ -35,9 +35,7 @@ MORE: dict[str, Callable[[Row], None]] = {
     "row changes without a key": cell("row_changes", '[{"table":"t","before":{},"after":null}]'),
     "an unknown status": cell("verdict", "held", 0, "status"),
     "an unknown gate": cell("verdict", "x", 0, "gate"),
-    "money that is none": cell(
-        "communicate", [{"kind": "money", "value": "abc", "about": None, "withheld": False}]
-    ),
+    "money that is none": cell("communicate", [{"kind": "money", "value": "abc", "about": None, "withheld": False}]),
     "money beyond all numbers": cell(
         "communicate", [{"kind": "money", "value": "9" * 5_000, "about": None, "withheld": False}]
     ),
