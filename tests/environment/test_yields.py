@@ -28,8 +28,8 @@ HEDGED = (
 """The refusal asks for no exact amount: nothing that is said can be read back."""
 UNTRIED = (
     CASES,
-    '  - {title: a refusal without the limit, kind: zero_reward, intent: pay_over_desk_limit, answer: "No, I am sorry, '
-    'I cannot do that."}\n',
+    "  - {title: a refusal without the limit, kind: zero_reward, intent: pay_over_desk_limit, "
+    'answer: \'{"done": "none"}\'}\n',
     "",
 )
 """The only verifier case of that intent, which would show the fault before."""
