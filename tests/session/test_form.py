@@ -209,6 +209,7 @@ def test_reasons_are_single_values_exactly_those_that_decided() -> None:
     assert told() == "reasons do not name the date '2026-03-20'"
     hours = Fact(kind="duration", value=180)
     assert [told(reason, facts=(no, hours)) for reason in (180, 3, "3 hours")] == [None] * 3
+    assert told("²", facts=(no, hours)) == "reasons do not name the duration 180"  # a digit, and no number
     guesses = " ".join(f"March {number}, 2026" for number in range(19, 22))
     for several in (
         guesses,

@@ -90,6 +90,15 @@ def test_a_hand_over_comes_last(desk: Desk) -> None:
     assert grade.finding == "freeze_card came after the hand-over, which is the last thing to do"
 
 
+def test_a_hand_over_that_failed_is_none(desk: Desk) -> None:
+    candidate = desk.source.draw(SEED, desk.source.number("fraud_freeze_and_hand_over"))
+    assert candidate is not None
+    calls, answer = desk.verifier.golden(candidate)
+    failing = ToolCall(name="transfer_to_human", arguments={"reason": "no_such_reason"})
+    grade = desk.verifier.grade(candidate, [failing, *calls], answer)
+    assert (grade.score, grade.nothing_else, grade.finding) == (1, True, "right")
+
+
 def test_nobody_is_looked_up_whose_affairs_the_one_who_asks_is_not_told(desk: Desk) -> None:
     drawn = (
         desk.source.draw_evolved(SEED, desk.source.number("pay_bill+evolved", turn), ("pry relative",))

@@ -66,11 +66,10 @@ def _texts(value: object) -> Iterator[str]:
 def _after_hand_over(subject: Subject, calls: Sequence[ToolCall]) -> ToolCall | None:
     """Return the first call that changed something after the hand-over to a person."""
     writes = subject.states.writes(calls)
-    names = [call.name for call in writes]
-    if TRANSFER not in names:
-        return None
-    begin, nets = names.index(TRANSFER) + 1, subject.states.nets(writes)
-    return next((call for place, call in enumerate(writes) if place >= begin and nets[place] != nets[place + 1]), None)
+    steps = zip(writes, pairwise(subject.states.nets(writes)), strict=True)
+    changing = [call for call, (before, after) in steps if before != after]
+    names = [call.name for call in changing]
+    return next(iter(changing[names.index(TRANSFER) + 1 :]), None) if TRANSFER in names else None
 
 
 def _detours(subject: Subject, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, tuple[str, tuple[object, ...]]]]:

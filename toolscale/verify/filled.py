@@ -206,7 +206,7 @@ def _reads(reason: Any, fact: Fact, today: str) -> bool:
     reason = _bare(reason)
     if _same(reason, fact.value) or str(reason).casefold() == str(fact.value).casefold():
         return True
-    if fact.kind == "duration" and str(reason).isdigit() and int(reason) * 60 == fact.value:
+    if fact.kind == "duration" and str(reason).isdecimal() and int(reason) * 60 == fact.value:
         return True  # policies speak of hours
     if not isinstance(reason, str):
         return False
