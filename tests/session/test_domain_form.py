@@ -13,7 +13,6 @@ from domain_forms import of_domain
 
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
-from toolscale.pipeline import synthesize
 from toolscale.records import ToolCall
 from toolscale.session.playable import Playable
 from toolscale.session.sessions import MOST_TRIES, Sessions
@@ -29,13 +28,6 @@ PARAMETERS = Form(
     )
 ).parameters
 VALUES = {"left_cents": 1250, "names": None, "limits_cents": [{"of": "card 1234", "value": 500}]}
-
-
-@pytest.fixture(scope="module")
-def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("forms") / "mock"
-    synthesize("mock", out, tasks=10, seed=0, turns="single")
-    return out
 
 
 @pytest.fixture(scope="module")

@@ -152,7 +152,7 @@ def test_where_a_condition_does_not_hold_nothing_was_done_and_nothing_refused(ba
             form = json.loads(subject.answer)
             assert (form["done"], form["reasons"]) == ("none", [])
             amount = judge.row("bills", candidate.bindings["bill"][0])["amount_cents"]
-            refused = f"{amount} is no reason that decided anything"
+            refused = f"{amount} decided no refusal"
             assert subject.form_finding(json.dumps({**form, "reasons": [amount]})) == refused
             return
     raise AssertionError("no case in which the condition does not hold")

@@ -81,8 +81,7 @@ class Grade(Record):
 
     score: int
     undecided: bool = False
-    """Rules cannot tell whether the final message is right: only its wording is against it, and it holds the value of
-    every fact. `score` is 0."""
+    """Nothing certain speaks against the final message, and no judge has read it. `score` is 0."""
     judge: str = ""
     """The model that read the final message, because rules could not tell; empty if rules decided."""
     execution_correct: bool
@@ -92,7 +91,8 @@ class Grade(Record):
     operations_complete: bool
     """It wrote every row that the golden trajectory wrote."""
     nothing_else: bool
-    """It wrote no other row, and made no change that it took back."""
+    """It wrote no other row, took no change back, broke no rule on the way, looked up nobody who is only asked about,
+    and handed over last."""
     finding: str
 
 

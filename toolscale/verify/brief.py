@@ -56,7 +56,7 @@ class Brief:
 
     def message_finding(self, message: str) -> str | None:
         """What is wrong for certain with a message: it is empty, lacks the value of a fact, or has one that is
-        withheld. None says nothing for it: whether it is right, a reader decides."""
+        withheld. None does not say that it is right: a judge decides that."""
         if not message.strip():
             return "the message is empty"
         today = self.environment.spec.world.today

@@ -53,9 +53,8 @@ def form_finding(
     """Return None if a filled form states every fact, each in its field, else the first finding.
 
     A field that no fact answers is null or zero, or says what is `standing`: so whether a condition holds or not.
-
-    `reasons` hold every figure that a refusal must name, and nothing else. What is
-    withheld stands in no field, unless it is also `said` by request or policy.
+    `reasons` hold every figure that a refusal must name, and nothing else. What is withheld stands in no field, unless
+    it is also `said` by request or policy.
     """
     filled = read_form(form.parameters, answer)
     if isinstance(filled, str):
@@ -75,7 +74,7 @@ def form_finding(
         elif given and any(fact.withheld and fact.field == field.name for fact in facts):
             return f"discloses what is withheld: {field.name}"
         elif given and not _states(field, given, [fact for fact in standing if fact.field == field.name]):
-            return f"{field.name} is {_shown(given)}, and nothing is to be told there"
+            return f"{field.name} is {_shown(given)} and should be null"
     due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
     return _reasons_finding(reasons, due, today)
 
@@ -175,7 +174,7 @@ def _reasons_finding(reasons: Sequence[Any], facts: Sequence[Fact], today: str) 
             return f"reasons do not name the {fact.kind} {fact.value!r}"
     more = [reason for reason in reasons if not any(_reads(reason, fact, today) for fact in facts)]
     if more:
-        return f"{_shown(more[0])} is no reason that decided anything"
+        return f"{_shown(more[0])} decided no refusal"
     return f"{len(reasons)} reasons, and {len(facts)} decided" if len(reasons) > len(facts) else None
 
 

@@ -9,7 +9,7 @@ from toolscale.verify.detours import something_else
 from toolscale.verify.readings import NO_READINGS, message_hash, with_reading
 from toolscale.verify.subject import Subject
 
-UNREAD = "nothing speaks against the message, and no reader has read it"
+UNREAD = "nothing certain speaks against the message, and no judge has read it"
 
 
 def grade_subject(
@@ -53,7 +53,7 @@ def _by_rules(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Grade
 
 
 def _finding(subject: Subject, answer: str) -> tuple[str | None, bool]:
-    """Return what is wrong with an answer, and whether that is undecided: the words of a message are for a reader."""
+    """Return what is wrong with an answer, and whether that is undecided: the words of a message are for a judge."""
     if subject.candidate.answer == "form":
         return subject.brief.finding(answer), False
     if answer == subject.answer:
