@@ -21,6 +21,7 @@ from training.conversations import golden_conversations
 
 pytestmark = pytest.mark.xdist_group("forms")  # what they share takes longer than they do
 
+TODAY = "2026-03-16"
 FORM = Form(
     (
         Field("left_cents", "money", "left", listed=False, labelled=False),
@@ -50,6 +51,29 @@ def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, s
     return status, captured.out + captured.err
 
 
+ELIGIBLE = Form((Field("may_play", "yes_no", "whether she may play", listed=False, labelled=False),))
+
+
+@pytest.mark.parametrize(("value", "said"), [(1, True), (0, False)])
+def test_a_question_of_yes_or_no_has_a_field(value: int, said: bool) -> None:
+    facts = (Fact(kind="yes_no", value=value, field="may_play"),)
+    assert json.loads(fill(ELIGIBLE, facts, "all")) == {"done": "all", "may_play": said, "reasons": []}
+    assert [_of_eligible(answer, facts) for answer in (said, not said, None)] == [
+        None,
+        *[f"may_play is not stated as {json.dumps(said)}"] * 2,
+    ]
+    assert "may_play: 1 is not of type" in str(_of_eligible(1, facts))
+
+
+def test_no_is_an_answer_where_none_is_wanted() -> None:
+    assert _of_eligible(None, ()) is None
+    assert _of_eligible(False, ()) == "may_play is false and should be null"
+
+
+def _of_eligible(answer: object, facts: tuple[Fact, ...]) -> str | None:
+    return form_finding(ELIGIBLE, facts, json.dumps({"done": "all", "may_play": answer}), today=TODAY, done="all")
+
+
 def found(
     answer: dict[str, Any] | str,
     facts: tuple[Fact, ...] = FACTS,
@@ -57,7 +81,7 @@ def found(
     standing: tuple[Fact, ...] = (),
 ) -> str | None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return form_finding(FORM, facts, text, today="2026-03-16", done=done, standing=standing)
+    return form_finding(FORM, facts, text, today=TODAY, done=done, standing=standing)
 
 
 def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,8 +22,8 @@ SEED = 0
 class Desk:
     """A bank with its Verifier."""
 
-    def __init__(self) -> None:
-        self.environment = load_environment("finance")
+    def __init__(self, domain: str | Path = "finance") -> None:
+        self.environment = load_environment(domain)
         self.rows = populate(self.environment)
         self.judge = Judge(self.environment, self.rows, audit_share=0, replica=False)
         self.source = CandidateSource(self.environment, World(self.environment, self.rows))
@@ -76,6 +78,35 @@ def test_a_slip_on_the_row_that_was_meant_counts_too(desk: Desk) -> None:
     assert grade.finding.startswith("unfreeze_card did something to cards cd_")
     assert grade.finding.endswith(" that was taken back")
     assert desk.verifier.grade(candidate, calls, answer).score == 1
+
+
+@pytest.fixture(scope="module")
+def forgiving_desk(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    folder = tmp_path_factory.mktemp("forgiving") / "finance"
+    shutil.copytree(desk.environment.folder, folder)
+    with (folder / "environment.yaml").open("a", encoding="utf-8") as file:
+        file.write("slips: forgiven\n")
+    opened = Desk(folder)
+    yield opened
+    opened.judge.close()
+
+
+def test_an_environment_may_forgive_what_is_put_right_at_once(forgiving_desk: Desk) -> None:
+    slip = card_calls(forgiving_desk, "freeze_card", "unfreeze_card")
+    looking = card_calls(forgiving_desk, "list_charges")
+    assert forgiving_desk.graded("pay_bill", slip[0], *looking, slip[1]).score == 1
+    assert forgiving_desk.graded("pay_bill", *slip, *slip, before=True).score == 1
+
+
+def test_what_is_put_right_later_or_not_at_all_is_never_forgiven(forgiving_desk: Desk) -> None:
+    candidate = forgiving_desk.source.draw(SEED, forgiving_desk.source.number("pay_bill"), answer="form")
+    assert candidate is not None
+    calls, answer = forgiving_desk.verifier.golden(candidate)
+    freeze, unfreeze = card_calls(forgiving_desk, "freeze_card", "unfreeze_card")
+    late = forgiving_desk.verifier.grade(candidate, [freeze, *calls, unfreeze], answer)
+    assert (late.score, late.execution_correct, late.nothing_else) == (0, True, False)
+    left = forgiving_desk.verifier.grade(candidate, [*calls, freeze], answer)
+    assert (left.score, left.execution_correct, left.nothing_else) == (0, False, False)
 
 
 def test_a_hand_over_comes_last(desk: Desk) -> None:

@@ -123,10 +123,11 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
 @as_json
 def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool) -> None:
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
-    yields tasks. All issues are listed, one a line."""
+    yields tasks. All issues are listed, one a line; so are sentences of the policy that nothing enforces."""
     from toolscale.cli.tallies import print_yields
     from toolscale.environment.admission_file import write_admission
     from toolscale.environment.environment import load_environment
+    from toolscale.environment.policy_text import unenforced
     from toolscale.environment.population import populate
     from toolscale.environment.registry import find_folder, is_shipped
     from toolscale.pipeline import admit_domain
@@ -150,7 +151,8 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
         write_admission(folder, admission)
     if json_:
         streams = [item.facts() for item in yields]
-        echo_json({**admission.model_dump(mode="json"), "streams": streams})
+        untold = [issue.facts() for issue in unenforced(environment.spec)]
+        echo_json({**admission.model_dump(mode="json"), "streams": streams, "unenforced": untold})
     else:
         for name, tool in admission.tools.items():
             kind = "writes" if tool.mutates_state else "reads"
@@ -158,6 +160,8 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
             say(f"{name:<32}{kind:<8}{calls}")
         if yields:
             print_yields(yields, folder.name, with_requests=requests)
+        for issue in unenforced(environment.spec):
+            say(f"note: {issue}")
     if dead:
         raise SpecError(dead)
     if not json_:

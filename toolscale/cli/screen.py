@@ -148,7 +148,7 @@ def _fact(fact: Row) -> RenderableType:
     value = fact["value"]
     if fact["kind"] == "money":
         value = money_text(int(value))
-    elif fact["kind"] == "bool":
+    elif fact["kind"] in ("bool", "yes_no"):
         value = "yes" if value == "1" else "no"
     about = f" of {fact['about']}" if fact["about"] else ""
     return Text.assemble((fact["kind"], "dim"), about, ": ", (value, "bold"))

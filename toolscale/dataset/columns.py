@@ -19,7 +19,7 @@ Row = dict[str, Any]
 DEEPEST_CELL = 60
 """Levels of the JSON of a cell; those of finance have up to seven."""
 
-_NUMERIC = {"money", "number", "duration", "bool"}
+_NUMERIC = {"money", "number", "duration", "bool", "yes_no"}
 _JSON = {"known", "unknown", "versions"}
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

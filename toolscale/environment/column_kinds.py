@@ -39,7 +39,7 @@ def typed_value(kind: FactKind, value: Any) -> str | int | None:
     nothing, and for a text that is no time."""
     if value is None:
         return None
-    if kind in ("money", "number", "duration", "bool"):
+    if kind in ("money", "number", "duration", "bool", "yes_no"):
         return int(value)
     text = str(value)
     if kind == "time":

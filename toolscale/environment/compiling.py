@@ -38,7 +38,7 @@ def compile_folder(path: Path) -> tuple[Environment | None, list[SpecIssue]]:
     issues = [issue for issue in dict.fromkeys(issues) if not any(repr(name) in issue.problem for name in unparsed)]
     if (
         schema is None
-        or folder.policy_text is None
+        or folder.policy is None
         or set(folder.parts) != set(FILES)
         or any(issue.file in _GROUND for issue in issues)
     ):

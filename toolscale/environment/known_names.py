@@ -9,6 +9,7 @@ from typing import Any
 
 from toolscale.environment.builtins import calculate_tool, transfer_tool, with_handovers
 from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.policy_text import sentences
 from toolscale.environment.spec_files import Folder
 from toolscale.errors import SpecIssue
 from toolscale.patterns import regex
@@ -46,6 +47,7 @@ class Names:
         self.language = folder.part(LanguageSpec)
         self.intents = folder.part(IntentsSpec)
         self.cases = folder.part(CasesSpec)
+        self.sentences = sentences(folder.policy or "")
         self.is_sound = True
         """Whether the schema itself refers to nothing unknown."""
         self.tools: dict[str, ToolSpec] | None = None

@@ -11,6 +11,7 @@ from toolscale.environment.known_names import IN_BRACES, NAMESPACES, SLOT, Names
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.moments import is_date, is_datetime, is_time
+from toolscale.environment.policy_text import check_policy
 from toolscale.environment.spec_files import Folder
 from toolscale.environment.value_forms import check_forms
 from toolscale.errors import SpecIssue
@@ -37,6 +38,7 @@ def check_references(folder: Folder) -> list[SpecIssue]:
         _schema,
         _toolset,
         _rules,
+        check_policy,
         check_language,
         _intents,
         check_forms,

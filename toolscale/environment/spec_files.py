@@ -15,6 +15,7 @@ from toolscale.environment.complaints import issues_of
 from toolscale.environment.derived_cases import AUTO, with_cases
 from toolscale.environment.derived_superlatives import with_superlatives
 from toolscale.environment.derived_tools import with_lookups
+from toolscale.environment.policy_text import sentences, shown
 from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.errors import SpecIssue
 from toolscale.records import (
@@ -39,7 +40,7 @@ class Folder:
 
     path: Path
     parts: dict[str, Record]
-    policy_text: str | None
+    policy: str | None
     files: dict[str, str]
     """File name -> hash of its parsed content."""
     issues: tuple[SpecIssue, ...]
@@ -50,14 +51,15 @@ class Folder:
 
     def spec(self) -> EnvironmentSpec:
         """Return all parts in one record. Only for a folder without issues."""
-        assert self.policy_text is not None
+        assert self.policy is not None
         return EnvironmentSpec.model_construct(
             domain=self.path.name,
             world=self.parts["environment.yaml"],
             schema_=self.parts["schema.yaml"],
             population=self.parts["population.yaml"],
             toolset=self.parts["toolset.yaml"],
-            policy_text=self.policy_text,
+            policy_text=shown(self.policy),
+            policy_sentences=sentences(self.policy),
             policy=self.parts["rules.yaml"],
             language=self.parts["language.yaml"],
             intents=self.parts["intents.yaml"],
@@ -79,12 +81,12 @@ def read_folder(path: Path) -> Folder:
             if record is not None:
                 parts[name] = record
         issues += found
-    policy_text, found = read_text(path / POLICY_TEXT, POLICY_TEXT)
-    if policy_text is not None:
-        files[POLICY_TEXT] = content_hash(policy_text)
+    policy, found = read_text(path / POLICY_TEXT, POLICY_TEXT)
+    if policy is not None:
+        files[POLICY_TEXT] = content_hash(shown(policy))  # comments change no task
     issues += found
     issues += _derive(parts, files)
-    return Folder(path, parts, policy_text, files, tuple(issues))
+    return Folder(path, parts, policy, files, tuple(issues))
 
 
 def read_world(path: Path) -> WorldSpec | None:

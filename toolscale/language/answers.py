@@ -9,7 +9,7 @@ from toolscale.records import Fact
 
 _NOUNS = {
     "money": "amount", "date": "date", "time": "time", "duration": "duration", "number": "number", "digits": "card",
-    "id": "reference", "text": "entry",
+    "id": "reference", "text": "entry", "yes_no": "answer",
 }  # fmt: skip
 _POSSESSIVES = ("my", "your", "the", "his", "her", "their", "our")
 
@@ -62,6 +62,8 @@ def _written(fact: Fact, today: str) -> str:
         return full_date(str(fact.value))
     if fact.kind in ("time", "duration"):
         return render(fact.value, "clock" if fact.kind == "time" else "duration", today)
+    if fact.kind == "yes_no":
+        return "yes" if fact.value else "no"
     if fact.kind == "number":
         return f"{int(fact.value):,}" if fact.unit is None else with_unit(int(fact.value), fact.unit)
     return f"the one ending in {fact.value}" if fact.kind == "digits" else str(fact.value)

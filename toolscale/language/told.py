@@ -43,6 +43,8 @@ def _stands(message: str, fact: Fact, found: Sequence[Mention]) -> bool:
 
 
 def _told(message: str, fact: Fact, found: Sequence[Mention]) -> bool:
+    if fact.kind == "yes_no":
+        return True  # there are many ways to say it
     if fact.value == 0 or (fact.kind == "number" and fact.value in _SAID_WITHOUT_FIGURE):
         return True
     if any(_is_said(fact, each) for each in found):

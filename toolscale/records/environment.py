@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -94,6 +94,9 @@ class WorldSpec(Record):
     """How many tasks a dataset has unless told otherwise."""
     example: bool = False
     """The domain shows how domains are written; it is not made when all are."""
+    slips: Literal["counted", "forgiven"] = "counted"
+    """A change that nobody asked for and that the next change takes back whole costs the point (`counted`) or not.
+    What the rules forbid costs it always."""
     drafted: DraftOrigin | None = None
     """Where a model drafted the domain; `toolscale draft` writes it, and it is not checked."""
     proposed: tuple[ProposalOrigin, ...] = ()
@@ -103,6 +106,15 @@ class WorldSpec(Record):
     def today(self) -> str:
         """The date of the clock."""
         return self.now[:10]
+
+
+class PolicySentence(Record):
+    """A sentence of `policy.md`."""
+
+    line: int
+    text: str
+    by: tuple[str, ...]
+    """What enforces it: rules, invariants, tools, criteria of a grade, or `meaning`."""
 
 
 class EnvironmentSpec(Record):
@@ -115,6 +127,8 @@ class EnvironmentSpec(Record):
     population: PopulationSpec
     toolset: ToolsetSpec
     policy_text: str
+    """As agents read it."""
+    policy_sentences: tuple[PolicySentence, ...]
     policy: PolicySpec
     language: LanguageSpec
     intents: IntentsSpec

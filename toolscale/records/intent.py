@@ -20,7 +20,7 @@ from pydantic import (
 
 from toolscale.records.base import Record
 
-FactKind = Literal["money", "date", "time", "duration", "number", "text", "bool", "digits", "id"]
+FactKind = Literal["money", "date", "time", "duration", "number", "text", "bool", "yes_no", "digits", "id"]
 """`time`: of day, `HH:MM`; `duration`: whole minutes."""
 Tense = Literal["past", "future"]
 

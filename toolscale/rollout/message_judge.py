@@ -232,7 +232,7 @@ def _call(call: GoldenCall) -> dict[str, Any]:
 
 
 def _item(fact: Fact) -> dict[str, Any]:
-    value = bool(fact.value) if fact.kind == "bool" else fact.value
+    value = bool(fact.value) if fact.kind in ("bool", "yes_no") else fact.value
     kind = {"money": "amount_cents", "bool": "done"}.get(fact.kind, fact.kind)
     return {kind: value, **({"about": fact.about} if fact.about else {})}
 

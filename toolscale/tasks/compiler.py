@@ -58,6 +58,7 @@ SLOT_TYPES: dict[str, ColumnType] = {
     "number": "int",
     "text": "text",
     "bool": "bool",
+    "yes_no": "bool",
     "digits": "text",
     "id": "text",
 }

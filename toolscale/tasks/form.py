@@ -61,6 +61,7 @@ _TYPES: dict[str, tuple[dict[str, Any], str]] = {
     "date": ({"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}, "as YYYY-MM-DD"),
     "time": ({"type": "string", "pattern": r"^([01]\d|2[0-3]):[0-5]\d$"}, "as HH:MM, of 24 hours"),
     "duration": ({"type": "integer"}, "in whole minutes"),
+    "yes_no": ({"type": "boolean"}, "true or false"),
     "digits": ({"type": "string", "maxLength": 40}, "digits alone"),
 }
 _ANY_TEXT: tuple[dict[str, Any], str] = ({"type": "string", "maxLength": 200}, "as the tools show it")
@@ -223,7 +224,7 @@ def form_of(plan: Plan) -> Form:
 
 
 def field_names(tells: Sequence[Tell]) -> list[str | None]:
-    """Return the field of each tell: None for a yes or no, which `done` says.
+    """Return the field of each tell: None for whether the deed is done, which `done` says.
 
     Tells of one name that are both conditional are one field: they are the same thing in two branches. Otherwise later
     ones are numbered.

@@ -52,7 +52,7 @@ def _literals(plan: Plan, environment: Environment) -> Found:
             elif expression.literal is not None or _has_literal(expression):
                 yield where, f"{expression.source} is a literal that nobody said", "use a slot, a role or policy.NAME"
     for number, tell in enumerate(plan.tells):
-        if tell.tell.kind != "bool" and _has_literal(tell.value):
+        if tell.tell.kind not in ("bool", "yes_no") and _has_literal(tell.value):
             yield (
                 f"tell[{number}]",
                 f"{tell.value.source} holds a literal that nobody said",

@@ -38,6 +38,7 @@ FORM_OF_KIND: dict[FactKind, str] = {
     "digits": "digits",
     "id": "text",
     "bool": "bool",
+    "yes_no": "bool",
 }
 """The form in which a value of a kind is said where the phrasing names none; it always reads back."""
 _PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those", "is": "are", "was": "were"}

@@ -10,7 +10,7 @@ from itertools import pairwise
 from toolscale.environment.builtins import TRANSFER
 from toolscale.records import GoldenCall, ToolCall
 from toolscale.sandbox.base import NetChanges, Row
-from toolscale.verify.states import EndState
+from toolscale.verify.states import EndState, EndStates
 from toolscale.verify.subject import Subject
 
 
@@ -20,8 +20,13 @@ def something_else(subject: Subject, calls: Sequence[ToolCall], state: EndState)
     It wrote a row that no right way writes, changed or not. Or a write that no right way makes led away from the end:
     it set a column to what it does not have at the end, made a row that is gone, or removed one that is there. A number
     may come nearer in steps. The right ways are `Subject.ways`. Or it looked up somebody whose affairs the one who
-    asks is not told, broke a rule that held at that moment, or handed over before all else was done.
+    asks is not told, broke a rule that held at that moment, or handed over before all else was done. Slips that were
+    put right at once are left out where the environment forgives them.
     """
+    writes = subject.states.writes(calls)
+    if subject.environment.spec.world.slips == "forgiven":
+        writes = _without_slips(subject.states, writes)
+        state = subject.states.of(writes)
     asked = frozenset().union(*(subject.states.of(way).touched for way in subject.ways))
     if strange := sorted(state.touched - asked, key=repr):
         table, key = strange[0]
@@ -32,7 +37,7 @@ def something_else(subject: Subject, calls: Sequence[ToolCall], state: EndState)
         return broken
     if (late := _after_hand_over(subject, calls)) is not None:
         return f"{late.name} came after the hand-over, which is the last thing to do"
-    for call, place in _detours(subject, calls):
+    for call, place in _detours(subject, writes):
         table, key = place
         return f"{call.name} did something to {table} {', '.join(map(str, key))} that was taken back"
     return None
@@ -72,8 +77,19 @@ def _after_hand_over(subject: Subject, calls: Sequence[ToolCall]) -> ToolCall | 
     return next(iter(changing[names.index(TRANSFER) + 1 :]), None) if TRANSFER in names else None
 
 
-def _detours(subject: Subject, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, tuple[str, tuple[object, ...]]]]:
-    writes, states = subject.states.writes(calls), subject.states
+def _without_slips(states: EndStates, writes: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """Leave out each change that the next change takes back whole, and what takes it back."""
+    nets = [states.comparable(net) for net in states.nets(writes)]
+    changing = [number for number, (before, after) in enumerate(pairwise(nets)) if before != after]
+    slips = set[int]()
+    for first, second in pairwise(changing):
+        if first not in slips and nets[first] == nets[second + 1]:
+            slips |= {first, second}
+    return tuple([call for number, call in enumerate(writes) if number not in slips])
+
+
+def _detours(subject: Subject, writes: Sequence[ToolCall]) -> list[tuple[ToolCall, tuple[str, tuple[object, ...]]]]:
+    states = subject.states
     nets = states.nets(writes)
     left = Counter[int]()
     for way in subject.ways:

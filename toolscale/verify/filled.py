@@ -36,7 +36,7 @@ def fill(form: Form, facts: Sequence[Fact], done: str, style: int = 0) -> str:
     if style == 1:
         return json.dumps({name: filled[name] for name in reversed(filled) if filled[name] not in (None, [])}, indent=1)
     if style == 2:
-        return json.dumps({name: float(value) if isinstance(value, int) else value for name, value in filled.items()})
+        return json.dumps({name: float(value) if type(value) is int else value for name, value in filled.items()})
     return canonical_json(filled)
 
 
@@ -71,10 +71,11 @@ def form_finding(
         if wanted := [fact for fact in told if fact.field == field.name]:
             if not _states(field, given, wanted):
                 return f"{field.name} is not stated as {_shown(_value(field, wanted))}"
-        elif given and any(fact.withheld and fact.field == field.name for fact in facts):
-            return f"discloses what is withheld: {field.name}"
-        elif given and not _states(field, given, [fact for fact in standing if fact.field == field.name]):
-            return f"{field.name} is {_shown(given)} and should be null"
+        elif given or given is False:
+            if any(fact.withheld and fact.field == field.name for fact in facts):
+                return f"discloses what is withheld: {field.name}"
+            if not _states(field, given, [fact for fact in standing if fact.field == field.name]):
+                return f"{field.name} is {_shown(given)} and should be null"
     due, reasons = [fact for fact in told if fact.field is None and fact.kind != "bool"], filled.get("reasons") or []
     return _reasons_finding(reasons, due, today)
 
@@ -113,14 +114,18 @@ def _value(field: Field, facts: Sequence[Fact]) -> Any:
     if not facts:
         return None
     if not field.listed:
-        return facts[0].value
-    return [{"of": fact.about, "value": fact.value} if field.labelled else fact.value for fact in facts]
+        return _typed(facts[0])
+    return [{"of": fact.about, "value": _typed(fact)} if field.labelled else _typed(fact) for fact in facts]
+
+
+def _typed(fact: Fact) -> str | int | bool:
+    return bool(fact.value) if fact.kind == "yes_no" else fact.value
 
 
 def _states(field: Field, given: Any, facts: Sequence[Fact]) -> bool:
     """Whether a field says the facts: of a list each once, in any order."""
     if not field.listed:
-        return len(facts) == 1 and _same(given, facts[0].value)
+        return len(facts) == 1 and _same(given, _typed(facts[0]))
     left = list(given or [])
     for fact in facts:
         found = next((item for item in left if _is_item(item, fact, field.labelled)), None)
@@ -132,18 +137,18 @@ def _states(field: Field, given: Any, facts: Sequence[Fact]) -> bool:
 
 def _is_item(item: Any, fact: Fact, labelled: bool) -> bool:
     if not labelled:
-        return _same(item, fact.value)
-    return _same(item["value"], fact.value) and _words(fact.about) <= _words(item["of"])
+        return _same(item, _typed(fact))
+    return _same(item["value"], _typed(fact)) and _words(fact.about) <= _words(item["of"])
 
 
 def _words(text: str | None) -> set[str]:
     return set("".join(c if c.isalnum() else " " for c in (text or "").casefold()).split())
 
 
-def _same(given: Any, value: str | int) -> bool:
+def _same(given: Any, value: str | int | bool) -> bool:
     if isinstance(value, str) and isinstance(given, str):
         return " ".join(given.casefold().split()) == " ".join(value.casefold().split())
-    return type(given) is not bool and given == value
+    return (type(given) is bool) is (type(value) is bool) and given == value
 
 
 def _disclosed(

@@ -280,7 +280,7 @@ class Judge:
             _, problem = self.world.prepare(recorded.call.name, recorded.call.arguments)
             if isinstance(problem, str):
                 return f"{recorded.call.name}: {problem}"
-        if not subject.recording.writes and not any(fact.kind != "bool" for fact in subject.told):
+        if not subject.recording.writes and all(fact.kind in ("bool", "yes_no") for fact in subject.told):
             rule = subject.plan.intent.rule
             remedy = f": let the rule {rule} tell a figure, a date or a name besides" if rule else ""
             return f"nothing changes and nothing but a yes or no is told{remedy}"

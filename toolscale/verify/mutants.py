@@ -331,7 +331,9 @@ class MutantMaker:
         if fact.kind == "bool":  # a form says it by `done`
             return
         near: Sequence[Any] = ()
-        if isinstance(fact.value, int):
+        if fact.kind == "yes_no":
+            near = (1 - int(fact.value),)
+        elif isinstance(fact.value, int):
             near = (fact.value + 1, fact.value * 100, fact.value + 100, fact.value + 9) if fact.value else (1, 100)
             near = tuple(fact.value + off for off in OFF) if fact.kind == "duration" else near
         elif fact.kind == "time":
