@@ -15,7 +15,7 @@ Spoil = Callable[..., Path]
 
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
-    "known keys: currency, description, drafted, example, license, locale, now, proposed, tasks, title, "
+    "known keys: currency, description, drafted, example, license, locale, now, proposed, slips, tasks, title, "
     "transfer_reasons, version",
     "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? "
     "known keys: cols, cues, first, tense, text",
@@ -280,7 +280,7 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
             "kind: monny, from: [4500",
             [
                 "intents.yaml: intents[pay_over_desk_limit].slots.amount_cents.kind: 'monny' does not fit here; "
-                "it should be 'money', 'date', 'time', 'duration', 'number', 'text', 'bool', 'digits' or 'id'",
+                "it should be 'money', 'date', 'time', 'duration', 'number', 'text', 'bool', 'yes_no', 'digits' or 'id'",
             ],
         ),
         (
