@@ -280,7 +280,8 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
             "kind: monny, from: [4500",
             [
                 "intents.yaml: intents[pay_over_desk_limit].slots.amount_cents.kind: 'monny' does not fit here; "
-                "it should be 'money', 'date', 'time', 'duration', 'number', 'text', 'bool', 'yes_no', 'digits' or 'id'",
+                "it should be 'money', 'date', 'time', 'duration', 'number', 'text', 'bool', 'yes_no', 'digits' or "
+                "'id'",
             ],
         ),
         (
