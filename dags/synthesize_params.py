@@ -44,7 +44,7 @@ PARAMS = {
         type="string",
         enum=["mixed", "single", "dialogue"],
         description="single: all is said at once. dialogue: part is told only when asked. "
-        "mixed: 15 in 100 are dialogues.",
+        "mixed: 35 in 100 are dialogues.",
     ),
     "answer": Param(
         "form",

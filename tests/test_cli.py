@@ -80,7 +80,7 @@ def test_intents_without_a_task_are_named(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.splitlines() == [
         f"{folder}: 3 verified tasks (3 train, 0 test)",
         "  4 candidates judged: 3 became tasks, 0 rejected, 1 right but not needed; "
-        "2 more numbers had no case in the database",
+        "1 more numbers had no case in the database",
         "  2 of 4 intents (kinds of requests) have no task: none of their candidates was chosen; "
         "a larger --tasks leaves out fewer: return_all, pay_over_desk_limit",
         f"read some: toolscale show {folder} --random 3; judge all again: toolscale verify {folder}; "

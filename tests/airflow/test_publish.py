@@ -65,7 +65,7 @@ def test_what_a_person_approves_is_one_commit_with_a_tag(
     assert f"Look at its [card]({live_airflow.url}/toolscale/card?run=" in asked["body"]
     assert asked["subject"] == "Publish this dataset?"
     assert (
-        "| mock | 10 of 10 | 31 | 100.0% | 100.00% | 0 | novel 20 | 0 |" in asked["body"]
+        "| mock | 10 of 10 | 21 | 100.0% | 100.00% | 0 | novel 9 | 0 |" in asked["body"]
         and "no repository: fill one in below" in asked["body"]
     )
     answer(admin, run_id, "Approve", repo="me/approved")

@@ -225,7 +225,7 @@ def test_a_list_of_outcomes_that_is_none_is_named(dataset: Path, rows: list[Row]
     [
         ({"tasks": 13}, "numbers that were drawn are missing"),
         ({"tasks": 10**12}, "which are too few"),
-        ({"evolved": 0.5}, "numbers that were drawn are missing"),
+        ({"evolved": 0.5}, "numbers were never drawn"),
         ({"seed": 5}, "drawn again from the seed 5"),
     ],
 )

@@ -18,7 +18,7 @@ from served_recording import served
 from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
 from toolscale.environment.environment import load_environment
-from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
     assert made["costs"][-1]["paid_usd"] == pytest.approx(len(server.asked) * 0.006) and len(server.asked) == 10
     assert sum(each["accepted"] for each in made["streams"]) >= 0.8 * sum(each["judged"] for each in made["streams"])
     folder = tmp_path / "a" / "library"
-    assert set(contents(folder)) == {*FILES, POLICY_TEXT, "admission.json"}
+    assert set(contents(folder)) == {*FILES, POLICY_TEXT, "admission.json"} - OPTIONAL
     assert list(load_environment(folder).spec.intents.intents)[-1].id == "postpone_loan_too_long"
     assert "## Answered" in (tmp_path / "var/drafts/library/transcript.md").read_text(encoding="utf-8")
 

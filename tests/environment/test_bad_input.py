@@ -297,13 +297,6 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 ),
                 (
                     LANGUAGE,
-                    'asides: {loans: ["By the way, leave {noise} alone."]}\n'
-                    'corrections: ["Sorry, I mean {new}, not {old}."]',
-                    'asides: {loans: ["Leave it alone.", "[Leave {noise}|Leave it] alone."]}\n'
-                    'corrections: ["No, not {old}.", "No, {new}, not {old}, {older}."]',
-                ),
-                (
-                    LANGUAGE,
                     CONDITIONS,
                     """conditions: ["{why}: only if [{condition}|so].", "Tell me {noun}."]
 fallbacks: ["Only if {condition}, else another; tell me {noun}."]""",
@@ -325,11 +318,10 @@ enum_cues: {complant: [complaint]}""",
                     "\"status = = 'returned'\": returned, \"status='open'\": open, \"state = 'open'\": open",
                 ),
                 (LANGUAGE, "Hello, my name is {member}.", "Hello, my name is {membr}."),
-                (LANGUAGE, 'closings: ["", "Thank you!"]', 'closings: ["", "Thank you, {membr}!"]'),
                 (
                     LANGUAGE,
                     "hurried: In a hurry, writes short sentences.",
-                    'hurried: {text: In a hurry., openings: ["I am {mebmer}."], joins: ["And {x}."]}',
+                    'hurried: {text: In a hurry., openings: ["I am {mebmer}."]}',
                 ),
                 (INTENTS, '- "Renew {loan}, please. Which', '- hurrid: "Renew {loan}, please. Which'),
             ],
@@ -345,13 +337,6 @@ enum_cues: {complant: [complaint]}""",
                 "language.yaml: acts.renew_lone: unknown tool 'renew_lone'; did you mean 'renew_loan'?",
                 "language.yaml: acts.renew_loan: {loan} is not a parameter of renew_loan; did you mean 'loan_id'?",
                 "language.yaml: enum_cues.complant: unknown enum value 'complant'; did you mean 'complaint'?",
-                "language.yaml: asides.loans[0]: 'Leave it alone.' lacks {noise}; "
-                "write {noise} into it, in every alternative",
-                "language.yaml: asides.loans[1]: '[Leave {noise}|Leave it] alone.' lacks {noise}; "
-                "write {noise} into it, in every alternative",
-                "language.yaml: corrections[0]: 'No, not {old}.' lacks {new}; "
-                "write {new} into it, in every alternative",
-                "language.yaml: corrections[1]: {older} is no place of corrections; did you mean 'old'?",
                 "language.yaml: conditions[0]: '{why}: only if [{condition}|so].' lacks {condition}; "
                 "write {condition} into it, in every alternative",
                 "language.yaml: conditions[1]: 'Tell me {noun}.' lacks {condition}; "
@@ -359,9 +344,7 @@ enum_cues: {complant: [complaint]}""",
                 "language.yaml: fallbacks[0]: 'Only if {condition}, else another; tell me {noun}.' lacks {backup}; "
                 "write {backup} into it, in every alternative",
                 "language.yaml: counts[0]: {totl} is no place of counts; did you mean 'total'?",
-                "language.yaml: personas.hurried.joins[0]: {x} is no place of joins; use one of first, second, third",
                 "language.yaml: openings[1]: unknown role 'membr'; did you mean 'member'?",
-                "language.yaml: closings[1]: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: personas.hurried.openings[0]: unknown role 'mebmer'; did you mean 'member'?",
                 "intents.yaml: intents[renew_due_first].requests[0]: unknown persona 'hurrid'; did you mean 'hurried'?",
                 "language.yaml: adjectives.loans: \"status = = 'returned'\" is no SQL expression; "
@@ -461,7 +444,7 @@ invariants:
         pytest.param(
             [
                 (RULES, "breaks: call.amount_cents > policy.desk_limit_cents", "breaks: call.amount_cents < 0"),
-                (LANGUAGE, "leave {noise} alone", "leave it alone"),
+                (LANGUAGE, CONDITIONS, "conditions: [Only if it is so.]"),
                 (LANGUAGE, 'value: "{member}.fees_cents"', 'value: "{member}.fee_cents"'),
                 (INTENTS, "renew_loan: {loan_id: loan.loan_id}", "renew_loan: {loan_id: lon.loan_id}"),
                 (INTENTS, "loan: {is: loans, of: member, where: loan", "loan: {is: loans, of: loan, where: loan"),
@@ -473,8 +456,8 @@ invariants:
                 (CASES, "error: Paper Lanterns", "error: The Salt Road"),
             ],
             [
-                "language.yaml: asides.loans[0]: 'By the way, leave it alone.' lacks {noise}; "
-                "write {noise} into it, in every alternative",
+                "language.yaml: conditions[0]: 'Only if it is so.' lacks {condition}; "
+                "write {condition} into it, in every alternative",
                 "intents.yaml: intents[return_all].roles.loan.of: loan is its own parent; let one of them be of none",
                 "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error "
                 "'Paper Lanterns has been returned already', the case says 'The Salt Road has been returned already'; "

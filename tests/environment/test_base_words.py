@@ -14,7 +14,7 @@ from toolscale.errors import SpecError
 
 Spoil = Callable[..., Path]
 LANGUAGE = "language.yaml"
-OWN = ("openings", "signatures", "joins", "corrections", "conditions", "counts", "closings", "personas")
+OWN = ("openings", "signatures", "conditions", "counts", "personas")
 
 
 def based(folder: Path, head: str, *, without: tuple[str, ...] = OWN) -> Path:
@@ -36,14 +36,14 @@ def test_a_domain_with_a_base_says_only_what_is_its_own(spoil: Spoil) -> None:
 
 
 def test_its_own_sections_take_the_place_of_the_words_of_the_base(spoil: Spoil) -> None:
-    language = load_environment(based(spoil(), "base: english\nspeaker: member", without=("joins",))).spec.language
-    assert language.closings == ("", "Thank you!")
-    assert "{first} Also, {second}" in language.joins and len(language.joins) > 8
+    language = load_environment(based(spoil(), "base: english\nspeaker: member", without=("counts",))).spec.language
+    assert language.signatures == ("By the way, I am {member}.",)
+    assert "How many [was that|is that|were there], and [can you tell me|could you give me] {total}?" in language.counts
 
 
 def test_such_a_domain_yields_in_every_stream(spoil: Spoil, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["admit", str(based(spoil(), "base: english\nspeaker: member")), "--candidates", "8"]) == 0
-    assert "of 64 candidates of 8 streams accepted" in capsys.readouterr().out
+    assert "of 56 candidates of 7 streams accepted" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,5 @@ def test_the_words_count_as_content_of_the_domain(spoil: Spoil) -> None:
     folder = based(spoil(), "base: english\nspeaker: member")
     before = load_environment(folder)
     path = folder / LANGUAGE
-    path.write_text(path.read_text(encoding="utf-8") + 'closings: ["Bye."]\n', encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8") + 'counts: ["How many?"]\n', encoding="utf-8")
     assert load_environment(folder).files[LANGUAGE] != before.files[LANGUAGE]

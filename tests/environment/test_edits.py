@@ -69,7 +69,7 @@ MISSPELT = [
     ("language.yaml", "my copy of {title}", "my copy of {titel}"),
     ("language.yaml", "{date_of_birth|date}", "{date_of_birth|dat}"),
     ("language.yaml", "{date_of_birth|date}", "{date_of_birth|money}"),
-    ("language.yaml", "leave {noise} alone", "leave {noises} alone"),
+    ("language.yaml", "if {condition};", "if {conditions};"),
     ("language.yaml", '  return_loan: "take back', '  return_lone: "take back'),
     ("language.yaml", "openings:", "opening:"),
     ("intents.yaml", "{amount_cents|words}", "{amount_cents|word}"),

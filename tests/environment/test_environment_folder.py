@@ -15,8 +15,8 @@ Spoil = Callable[..., Path]
 
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
-    "known keys: currency, description, drafted, example, license, locale, now, proposed, slips, tasks, title, "
-    "transfer_reasons, version",
+    "known keys: currency, description, drafted, example, license, locale, now, proposed, signed_in, slips, tasks, "
+    "title, transfer_reasons, version",
     "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? "
     "known keys: cols, cues, first, tense, text",
     "cases.yaml: verifier[1].calls: 'nothing' does not fit here; it should be 'golden', 'writes' or 'none'",

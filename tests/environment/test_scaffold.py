@@ -9,7 +9,7 @@ import pytest
 
 from toolscale.cli import main
 from toolscale.environment.environment import load_environment
-from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 from toolscale.errors import SpecError
 from toolscale.verify.yields import measure_yields
 
@@ -24,7 +24,7 @@ def new(root: Path, domain: str, tables: str) -> Path:
 
 def test_a_new_domain_is_admitted_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = new(tmp_path, "library", LIBRARY)
-    assert {path.name for path in folder.iterdir()} == {*FILES, POLICY_TEXT}
+    assert {path.name for path in folder.iterdir()} == {*FILES, POLICY_TEXT} - OPTIONAL
     assert main(["admit", str(folder), "--candidates", "3"]) == 0
     out = capsys.readouterr().out
     assert "library is admitted: 12 tools" in out and "yields little" not in out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_every_stream_of_a_sound_domain_yields() -> None:
     yields = measure_yields(load_environment("mock"), 5)
     intents = ["pay_some_fees", "renew_due_first", "return_all", "pay_over_desk_limit"]
     assert [(item.stream, item.judged, item.accepted, item.commonest) for item in yields] == [
-        (name, 5, 5, "") for name in (*intents, *(f"{intent}+evolved" for intent in intents))
+        (name, 5, 5, "") for name in (*intents, *(f"{intent}+evolved" for intent in intents[:3]))
     ]
 
 
@@ -49,7 +50,7 @@ def test_an_intent_that_yields_nothing_is_an_error_that_shows_a_candidate(
     folder = spoil(*HEDGED, UNTRIED)
     assert main(["admit", str(folder), "--write", "--candidates", "3"]) == 2
     captured = capsys.readouterr()
-    assert "pay_some_fees                     3         3  100.0 %" in captured.out
+    assert re.search(r"^pay_some_fees +3 +3  100\.0 %", captured.out, re.MULTILINE)
     assert "toolscale: intents.yaml: intents[pay_over_desk_limit]: the stream pay_over_desk_limit yields nothing" in (
         captured.err
     )
@@ -149,9 +150,9 @@ def test_a_stream_that_repeats_itself_is_told_with_what_it_repeats(
     }
     item = found["pay_some_fees"]
     assert (item.accepted, item.alike, item.is_monotonous) == (6, 5, True)
-    assert item.repeated.startswith("candidate 8 shares 12 words, 'off what i owe and then tell me how much of it'")
+    assert item.repeated.startswith("candidate 7 shares 12 words, 'off what i owe and then tell me how much of it'")
     print_yields([item], "mock")
-    assert "! repeats itself pay_some_fees: 5 of 6 accepted are no new task: candidate 8 shares" in " ".join(
+    assert "! repeats itself pay_some_fees: 5 of 6 accepted are no new task: candidate 7 shares" in " ".join(
         capsys.readouterr().out.split()
     )
 

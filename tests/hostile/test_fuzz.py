@@ -19,7 +19,7 @@ from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard
 from toolscale.dataset.world import read_rows
 from toolscale.environment.environment import load_environment
-from toolscale.environment.registry import FILES
+from toolscale.environment.registry import FILES, OPTIONAL
 from toolscale.environment.spec_files import read_folder
 from toolscale.errors import ToolScaleError
 from toolscale.models.catalogue import load_catalogue
@@ -49,7 +49,7 @@ def survives(read: Callable[[], object]) -> None:
 
 
 @bytewise
-@given(edits, st.sampled_from(sorted(FILES)))
+@given(edits, st.sampled_from(sorted(FILES.keys() - OPTIONAL)))
 def test_files_of_a_domain(tmp_path: Path, changes: list[Edit], name: str) -> None:
     source = Path("environments/mock")
     folder = tmp_path / "mock"

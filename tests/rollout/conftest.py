@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from toolscale.environment.environment import load_environment
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.world import World
-from toolscale.records import Answer, Task, Turns
+from toolscale.records import Answer, FramesSpec, Task, Turns
 from toolscale.rollout.domain import Domain
 from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
@@ -48,8 +49,23 @@ def form_dialogues() -> list[Task]:
     return first_tasks("dialogue", "form", "finance", 8)
 
 
-def first_tasks(turns: Turns, answer: Answer, domain: str = "mock", count: int = 8) -> list[Task]:
-    environment = load_environment(domain)
+@pytest.fixture(scope="session")
+def returning_tasks() -> list[Task]:
+    """Eight accepted dialogues of finance in which the person comes back with another matter."""
+    return first_tasks("dialogue", "form", "finance", 8, returning=True)
+
+
+def as_written(environment: Environment) -> Environment:
+    """An environment without frames, in which nobody is signed in."""
+    world = environment.spec.world.model_copy(update={"signed_in": 0})
+    return replace(environment, spec=environment.spec.model_copy(update={"frames": FramesSpec(), "world": world}))
+
+
+def first_tasks(
+    turns: Turns, answer: Answer, domain: str = "mock", count: int = 8, *, returning: bool = False
+) -> list[Task]:
+    """The first accepted tasks; `returning`: those whose person comes back with another matter, and no others."""
+    environment = as_written(load_environment(domain))
     rows = populate(environment)
     judge, source = (
         Judge(environment, rows, audit_share=0, replica=False),
@@ -59,6 +75,8 @@ def first_tasks(turns: Turns, answer: Answer, domain: str = "mock", count: int =
     number = 0
     while len(found) < count:
         candidate = source.draw(0, number, turns, answer)
+        if candidate is not None and bool(candidate.agenda) != returning:
+            candidate = None
         judged = judge.judge(candidate) if candidate is not None else None
         if judged is not None and judged.verdict.accepted and judged.task is not None:
             found.append(judged.task)

@@ -14,7 +14,7 @@ from toolscale.exports.golden import golden_messages
 from toolscale.language.inquiries import read_inquiry
 from toolscale.records import Task
 from toolscale.rollout.domain import Domain
-from toolscale.rollout.person import LEAVE, NOTED, UNKNOWN, answer_to, scenario_of, unfaithful
+from toolscale.rollout.person import LEAVE, NOTED, STILL_THERE, UNKNOWN, answer_to, scenario_of, unfaithful
 from toolscale.rollout.unanswered import MOST_REPLIES
 from toolscale.tasks.dialogue import question_for
 
@@ -66,6 +66,30 @@ def test_a_form_ends_a_dialogue_and_what_was_said_is_not_graded(finance: Domain,
         assert FINAL_ANSWER in rollout.messages[0]["content"]
     endless = play(working(task), *(saying("One moment.") for _ in range(40)), domain=finance)
     assert (endless.right, endless.stop) == (False, "left")
+
+
+def test_the_person_comes_back_with_the_next_matter_and_the_form_is_for_all_of_them(
+    finance: Domain, returning_tasks: list[Task]
+) -> None:
+    for task in returning_tasks:
+        right = finance.key(task).right
+        calls = [calling(call(made.name, made.arguments, number)) for number, made in enumerate(right.calls)]
+        filled = calling(call(FINAL_ANSWER, json.loads(right.answer), 99))
+        asked = [saying(question_for(task.candidate.held))] if task.candidate.held else []
+        heard_out = [saying("Anything else?")] * len(task.candidate.agenda)
+        rollout = play(working(task), *asked, filled, *heard_out, *calls, filled, domain=finance)
+        assert (rollout.right, rollout.finding, rollout.malformed) == (True, "right", 0)
+        told = [message["content"] for message in rollout.messages[2:] if message["role"] in ("user", "tool")]
+        assert told[len(asked)] == json.dumps({"error": STILL_THERE}, separators=(",", ":"))
+        assert told[len(asked) + 1 :][: len(heard_out)] == list(task.candidate.agenda)
+
+
+def test_a_person_says_each_thing_once_and_then_has_no_more(returning_tasks: list[Task]) -> None:
+    candidate = returning_tasks[0].candidate
+    assert answer_to(candidate, "That is done.") == candidate.agenda[0]
+    assert answer_to(candidate, "That is done.", candidate.agenda) is None
+    scene = golden_messages([{"role": "user", "content": candidate.opening}], returning_tasks[0], "{}")
+    assert set(candidate.agenda) <= {message["content"] for message in scene if message["role"] == "user"}
 
 
 def test_the_golden_conversation_asks_before_it_calls(bill: Task) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from toolscale.dataset.columns import task_of
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import Script, Task
-from toolscale.rollout.person import NOTED
+from toolscale.rollout.person import NOTED, STILL_THERE
 from toolscale.session.sessions import Sessions
 
 
@@ -130,7 +132,8 @@ def test_what_nobody_uses_is_closed_and_makes_room(mock_dataset: Path) -> None:
 def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) -> None:
     synthesize("mock", tmp_path / "mock", tasks=6, turns="dialogue", answer="message")
     with Sessions(tmp_path / "mock") as sessions:
-        session_id = sessions.open(sessions.tasks[0])
+        alone = next(task for task in sessions.tasks if not agenda(tmp_path / "mock", task))
+        session_id = sessions.open(alone)
         heard = sessions.say(session_id, "Could you please tell me your date of birth?")
         assert isinstance(heard, str)
         assert sessions.view(session_id).talk == [
@@ -140,7 +143,7 @@ def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) 
         with pytest.raises(UsageError, match="the final answer was given; the person is gone"):
             sessions.say(session_id, "Hello?")
         assert sessions.finish(session_id).score == 0
-        left = sessions.open(sessions.tasks[0])
+        left = sessions.open(alone)
         assert [sessions.say(left, "What is your full name?") is None for _ in range(13)] == [False] * 12 + [True]
         assert sessions.finish(left).finding == "no answer: the person was asked more than 12 times, and left"
         assert sessions.solution(left).answer == ""
@@ -149,13 +152,32 @@ def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) 
 def test_a_dialogue_goes_on_until_its_form_is_filled(tmp_path: Path) -> None:
     synthesize("mock", tmp_path / "mock", tasks=6, turns="dialogue")
     with Sessions(tmp_path / "mock") as sessions:
-        session_id = sessions.open(sessions.tasks[0])
+        alone = next(task for task in sessions.tasks if not agenda(tmp_path / "mock", task))
+        session_id = sessions.open(alone)
         assert "call final_answer: it ends the conversation" in sessions.view(session_id).policy
         assert sessions.say(session_id, "Let me have a look.") == NOTED
         assert sessions.call(session_id, "final_answer", {"done": "none"}).value == {"taken": True}
         assert sessions.say(session_id, "Goodbye.") is None
         assert sessions.finish(session_id).score == 0
         assert sessions.solution(session_id).answer == '{"done":"none"}'
+
+
+def test_the_person_comes_back_with_what_else_they_want_before_the_form_is_taken(tmp_path: Path) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=12, turns="dialogue")
+    with Sessions(tmp_path / "mock") as sessions:
+        task = next(task for task in sessions.tasks if len(agenda(tmp_path / "mock", task)) == 1)
+        (later,) = agenda(tmp_path / "mock", task)
+        session_id = sessions.open(task)
+        assert sessions.call(session_id, "final_answer", {"done": "none"}).error == STILL_THERE
+        assert sessions.say(session_id, "That is done.") == later
+        assert sessions.say(session_id, "That is done too.") == NOTED
+        assert sessions.call(session_id, "final_answer", {"done": "none"}).value == {"taken": True}
+
+
+def agenda(dataset: Path, task_id: str) -> tuple[str, ...]:
+    """What the person of a task comes back with."""
+    rows = [row for rows in read_dataset(dataset).rows.splits.values() for row in rows]
+    return next(task_of(row).candidate.agenda for row in rows if row["id"] == task_id)
 
 
 def test_a_form_is_filled_by_a_call_which_does_not_tell_the_grade(tmp_path: Path) -> None:

@@ -165,14 +165,6 @@ def test_a_batch_acts_on_every_row_that_the_adjective_names(bank: Court) -> None
     assert task.communicate[0].model_dump(include={"kind", "value"}) == {"kind": "number", "value": paid}
 
 
-def test_what_was_taken_back_is_said_and_not_done(bank: Court) -> None:
-    task = accepted(bank, "send_money", "correct amount_cents")
-    assert task.scenario.known["was_amount_cents"] != task.scenario.known["amount_cents"]
-    assert [call.arguments["amount_cents"] for call in task.golden_calls if call.name == "send_transfer"] == [
-        task.scenario.known["amount_cents"]
-    ]
-
-
 def test_what_is_somebody_elses_is_neither_looked_up_nor_told(bank: Court) -> None:
     task = accepted(bank, "pay_bill", "pry relative")
     assert calls(task).count("find_client") == 1
@@ -226,7 +218,7 @@ def test_a_stream_is_there_only_if_a_chain_can_begin(bank: Court) -> None:
         (("tickle bill",), f"'tickle bill' is no evolution; use one of {', '.join(OPERATORS)} and what it acts on"),
         (("compose no_such_intent",), "there is no intent no_such_intent"),
         (("obscure nobody:biller",), "nobody:biller: no such role with a description"),
-        (("correct bill", "batch bill"), "what the request only mentions would be left out of it"),
+        (("pry relative", "batch bill"), "what the request only mentions would be left out of it"),
         (("constrain no_such",), "no_such: no such quantity, or no words for it"),
         (("refuse card_limit_double",), "no call can be made to break card_limit_double"),
     ],

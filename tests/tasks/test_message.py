@@ -1,4 +1,4 @@
-"""What stands around a deed: who speaks, how matters are joined, and how people type."""
+"""What stands around a deed: who speaks, and that each matter is a message."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import random
 import pytest
 
 from toolscale.records import LanguageSpec, Persona
-from toolscale.tasks.message import NEXT, compose_message, small
-from toolscale.tasks.slips import handwritten
+from toolscale.tasks.message import NEXT, compose_message, signed, small
 
 NOBODY = Persona(text="")
 
 
-def message(body: str, seed: int = 0, persona: Persona = NOBODY, **words: object) -> str:
+def messages(body: str, seed: int = 0, persona: Persona = NOBODY, **words: object) -> list[str]:
     language = LanguageSpec.model_validate({"describe": {}, "openings": [""], **words})
     return compose_message(body, {"client", "card", "bill"}, language, persona, random.Random(seed))
 
@@ -31,70 +30,30 @@ def message(body: str, seed: int = 0, persona: Persona = NOBODY, **words: object
         ("Also, freeze {card}.", "freeze {card}."),
     ],
 )
-def test_a_matter_goes_on_in_small_letters_within_a_sentence(text: str, within: str) -> None:
+def test_a_text_goes_on_in_small_letters_within_a_sentence(text: str, within: str) -> None:
     assert small(text) == within
 
 
-@pytest.mark.parametrize(
-    ("join", "joined"),
-    [
-        ("{first} Also, {second}", "Pay {bill}. {more} Also, could you freeze {card}?"),
-        ("{first}\n\n{second}", "Pay {bill}. {more}\n\nCould you freeze {card}?"),
-        ("1) {first}\n2) {second}", "1) Pay {bill}. {more}\n2) Could you freeze {card}?"),
-        ("{first}, and {second}", "Pay {bill}, and could you freeze {card}?"),
-        ("Two things: {first} {second}", "Two things: pay {bill}. {more} could you freeze {card}?"),
-    ],
-)
-def test_two_matters_are_joined_as_people_do(join: str, joined: str) -> None:
-    assert message(f"Pay {{bill}}. {{more}} {NEXT} Could you freeze {{card}}?", joins=[join]) == joined
-
-
-def test_only_one_plain_sentence_goes_into_one_with_the_next() -> None:
-    two = f"Pay {{bill}}. Take it from savings. {{more}} {NEXT} Freeze {{card}}."
-    assert message(two, joins=["{first}, and {second}"]) == "Pay {bill}. Take it from savings. {more}\n\nFreeze {card}."
-
-
-def test_three_matters_take_a_join_for_three() -> None:
-    three = f"Pay {{bill}}. {NEXT} Freeze {{card}}. {NEXT} Call me."
-    assert (
-        message(three, joins=["{first} Also, {second}", "{first} Also, {second} And {third}"])
-        == "Pay {bill}. Also, freeze {card}. And call me."
+def test_each_matter_is_a_message_of_its_own() -> None:
+    three = f"Pay {{bill}}. {NEXT} [Freeze|Please freeze] {{card}}. {NEXT} Call me."
+    assert messages(three, signatures=["{client}"]) in (
+        ["Pay {bill}. {client}", "Freeze {card}.", "Call me."],
+        ["Pay {bill}. {client}", "Please freeze {card}.", "Call me."],
     )
 
 
-def test_who_speaks_is_said_first_in_between_or_last() -> None:
-    frames = {"openings": ["Hi, I'm {client}.", "Hi,"], "middles": ["It's under {client}."], "signatures": ["{client}"]}
-    found = {message("Pay {bill}. {more} How much is left?", seed, **frames) for seed in range(40)}
+def test_who_speaks_is_said_first_or_last() -> None:
+    frames = {"openings": ["Hi, I'm {client}.", "Hi,"], "signatures": ["{client}"]}
+    found = {messages("Pay {bill}. {more} How much is left?", seed, **frames)[0] for seed in range(40)}
     assert found == {
         "Hi, I'm {client}. Pay {bill}. {more} How much is left?",
-        "Hi, pay {bill}. It's under {client}. {more} How much is left?",
         "Hi, pay {bill}. {more} How much is left? {client}",
     }
 
 
-def test_two_matters_are_not_parted_by_who_speaks() -> None:
-    frames = {
-        "openings": [""],
-        "middles": ["It's under {client}."],
-        "signatures": ["{client}"],
-        "joins": ["{first} Also, {second}"],
+@pytest.mark.parametrize(("text", "whole"), [("pay {bill} pls", "pay {bill} pls."), ("Pay {bill}?", "Pay {bill}?")])
+def test_a_whole_message_ends_before_who_is_speaking(text: str, whole: str) -> None:
+    found = {signed(text, "client", random.Random(seed)) for seed in range(30)}
+    assert found == {
+        f"{whole} {said}" for said in ("I'm {client}.", "My name is {client}.", "This is {client}.", "{client}")
     }
-    assert message(f"Pay {{bill}}. {{more}} {NEXT} Freeze {{card}}. {{more_2}}", **frames).endswith("{client}")
-
-
-@pytest.mark.parametrize(
-    ("habits", "typed"),
-    [
-        ({"bare"}, "Please pay my bill. I'm out of town. Don't use my \ue0000\ue001 account"),
-        ({"bare", "loose"}, "Please pay my bill. I'm out of town, don't use my \ue0000\ue001 account"),
-        ({"short"}, "Pls pay my bill. I'm out of town. Don't use my \ue0000\ue001 acct."),
-        ({"loose"}, "Please pay my bill. I'm out of town, don't use my \ue0000\ue001 account."),
-    ],
-)
-def test_habits_leave_values_and_protected_words_alone(habits: set[str], typed: str) -> None:
-    text = "Please pay my bill. I'm out of town. Don't use my \ue0000\ue001 account."
-    assert (
-        handwritten(text, habits, {"please": "pls", "account": "acct"}, random.Random(1), frozenset({"i'm", "don't"}))
-        == typed
-    )
-    assert handwritten(text, {"short"}, {"account": "acct"}, random.Random(1), frozenset({"account"})) == text

@@ -97,7 +97,7 @@ def test_an_unknown_verifier_is_refused_with_the_names_of_those_there_are() -> N
 
 def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     (tmp_path / TRAINED).symlink_to(mock_dataset)
-    prepare_conversations(Series(SFT, PLAYED, weaker=9), tmp_path)
+    prepare_conversations(Series(SFT, PLAYED, weaker=8), tmp_path)
     golden = list(golden_conversations(mock_dataset))
     wanted = {
         Run("whole-0"): (golden, 0),
@@ -109,14 +109,14 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
         assert list(read_conversations(tmp_path / run.name / "conversations.jsonl")) == conversations
         read = {"conversations": len(conversations), "wrong": wrong}
         assert json.loads((tmp_path / run.name / "read.json").read_text()) == read
-    weak = Run("state only-0", source="state only-9")
+    weak = Run("state only-0", source="state only-8")
     write_conversations(weak, tmp_path)
-    drawn = list(islice(let_through(mock_dataset, verifier_named("state only"), 0), 9))
+    drawn = list(islice(let_through(mock_dataset, verifier_named("state only"), 0), 8))
     assert list(read_conversations(tmp_path / weak.name / "conversations.jsonl")) == [
         each.conversation for each in drawn
     ]
     told = json.loads((tmp_path / weak.name / "read.json").read_text())
-    assert told == {"conversations": 9, "wrong": sum(each.wrong for each in drawn)}
+    assert told == {"conversations": 8, "wrong": sum(each.wrong for each in drawn)}
 
 
 def test_one_kind_of_task_can_be_read_alone_or_in_other_orders_too(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.registry import discover
 from toolscale.environment.world import World
-from toolscale.records import Candidate
+from toolscale.records import Candidate, FramesSpec
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
@@ -34,10 +35,16 @@ def failures(court: Court, candidate: Candidate) -> dict[str, str]:
     return {gate.gate: gate.finding for gate in court[1].judge(candidate).verdict.failed}
 
 
+def composed(environment: Environment) -> Environment:
+    """An environment without frames, in which nobody is signed in: all is said in its author's phrasings."""
+    world = environment.spec.world.model_copy(update={"signed_in": 0})
+    return replace(environment, spec=environment.spec.model_copy(update={"frames": FramesSpec(), "world": world}))
+
+
 @pytest.fixture(scope="session")
 def bank() -> Iterator[Court]:
-    """Finance, without the second process."""
-    environment = load_environment("finance")
+    """Finance in its author's phrasings, without the second process."""
+    environment = composed(load_environment("finance"))
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     yield CandidateSource(environment, World(environment, rows)), judge

@@ -146,24 +146,6 @@ def test_nobody_is_looked_up_whose_affairs_the_one_who_asks_is_not_told(desk: De
     assert grade.finding == "find_client looked up somebody whose affairs are not to be looked up"
 
 
-def test_what_belongs_to_the_one_who_asks_may_be_looked_up_though_it_was_taken_back(desk: Desk) -> None:
-    """The condition fails, so the golden agent never lists the payees, one of whom was named and taken back."""
-    number = desk.source.number("send_if_rich+evolved")
-    drawn = (
-        desk.source.draw_evolved(SEED, number + turn * len(desk.source.streams), ("correct payee",))
-        for turn in range(60)
-    )
-    for candidate in filter(None, drawn):
-        calls, answer = desk.verifier.golden(candidate)
-        if "list_beneficiaries" not in [call.name for call in calls]:
-            client = next(call.arguments["client_id"] for call in calls if "client_id" in call.arguments)
-            looking = ToolCall(name="list_beneficiaries", arguments={"client_id": client})
-            grade = desk.verifier.grade(candidate, [*calls, looking], answer)
-            assert (grade.score, grade.nothing_else, grade.finding) == (1, True, "right")
-            return
-    raise AssertionError("no case in which the condition fails")
-
-
 def test_a_rule_binds_every_write_whatever_the_end_is() -> None:
     """A hold that is lifted before the charge is paid, and after it, leaves the same rows."""
     environment = load_environment("education")

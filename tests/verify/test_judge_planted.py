@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from courts import Court, OpenCourt, failures, first
+from courts import Court, OpenCourt, composed, failures, first
 
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.population import populate
@@ -50,11 +50,11 @@ HIDES = (
 )
 EXACTLY = "in a way that reads back as exactly that"
 NO_DAY = (
-    f"does not say first_on = '2026-04-01' {EXACTLY}: {{}}, 'of birth May 1, 2004' reads as 2004-05-01; "
+    f"does not say first_on = '2026-04-01' {EXACTLY}: 'Fisher, DOB December 31, 1972' reads as 1972-12-31, {{}}; "
     "said as 'April 1, 2026' it does"
 )
-FRIDAYS = "'out on next Friday' reads as 2026-03-20 or 2026-03-27"
-AROUND = "'on around April 1, 2026' reads as 2026-04-01 (hedged)"
+FRIDAYS = "'first payment next Friday' reads as 2026-03-20 or 2026-03-27"
+AROUND = "'payment around April 1, 2026' reads as 2026-04-01 (hedged)"
 NO_WORDS = "these words do not stand in it; said as"
 UNASKED = {"grounded": "the request asks nothing, and the text The Ninth Gate Keeper must be told"}
 NOT_OPEN = {
@@ -505,7 +505,8 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
             "",
         ),
     )
-    environment = load_environment(spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits))
+    folder = spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits)
+    environment = composed(load_environment(folder))
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     yield CandidateSource(environment, World(environment, rows)), judge
@@ -518,6 +519,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
         pytest.param(
             "freeze_card",
             {
+                "idle_fails": ('an agent that does not do the task scores 1: idle: no write; says \'{"done":"all"}\''),
                 "necessary": "without freeze_card the end state is accepted all the same",
                 "mutants_killed": (
                     "a wrong trajectory scores 1: stranger: "

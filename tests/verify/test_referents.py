@@ -30,24 +30,3 @@ def test_after_two_accounts_nobody_knows_that_account(bank: Court) -> None:
 )
 def test_after_one_account_it_is_clear(bank: Court, question: str) -> None:
     assert asked_besides(bank, "pay_bill", question) is None
-
-
-def test_an_account_that_is_left_alone_was_named_too(bank: Court) -> None:
-    assert asked_besides(bank, "pay_bill", "What is left in it?", "distract source") is not None
-    assert asked_besides(bank, "pay_bill", "What is left in it?", "quiet", "correct source") is None
-
-
-def test_a_row_that_is_left_alone_and_written_all_the_same_leaves_two_readings(bank: Court) -> None:
-    """*My card ending in 8925 is fine, leave that one alone. [...] Unfreeze all my frozen cards*, and it is frozen."""
-    source, _ = bank
-    chain, found = ("compose unfreeze_all_cards quiet", "distract card"), set[bool]()
-    for turn in range(400):
-        candidate = source.draw_evolved(0, source.number("spent_on_category", turn), chain)
-        if candidate is not None:
-            told = failures(bank, candidate).get("unambiguous", "")
-            is_both = candidate.bindings["noise"][0] in candidate.bindings["card_2"]
-            assert ("is not meant, and the calls write it" in told) == is_both
-            found.add(is_both)
-        if found == {True, False}:
-            return
-    raise AssertionError(f"of both kinds only {found} was drawn")

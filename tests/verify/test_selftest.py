@@ -76,7 +76,7 @@ def test_the_judge_finds_what_was_planted_and_spares_what_is_good(mock: SelfTest
         for outcome in row.outcomes
         if not outcome.findings
     ] == []
-    assert mock.wrongly == mock.collided == () and mock.good > mock.evolved >= 50
+    assert mock.wrongly == mock.collided == () and mock.good > mock.evolved >= 30
     assert {row.level for row in mock.kinds} == {"request", "case", "plan", "tools", "rows", "recording", "company"}
 
 
@@ -209,7 +209,7 @@ def test_a_row_that_the_task_itself_makes_is_no_place_for_a_defect() -> None:
 
 
 def test_candidates_of_all_streams_are_bent(mock: SelfTest) -> None:
-    assert 0.5 < mock.evolved / mock.good < 0.8
+    assert 0.3 < mock.evolved / mock.good < 0.6
 
 
 def test_every_defect_says_what_is_wrong() -> None:

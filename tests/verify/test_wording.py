@@ -3,19 +3,16 @@ refused."""
 
 from __future__ import annotations
 
-import re
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from courts import composed
 from misworded import DEFECTS, by_model, other_words
 
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
-from toolscale.environment.registry import discover
 from toolscale.environment.world import World
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.record import Rejection
@@ -28,12 +25,9 @@ Bank = tuple[CandidateSource, Judge]
 
 
 @pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
-    """Finance, whose people make no slips of the pen: a model makes none."""
-    folder = Path(shutil.copytree(discover()["finance"], tmp_path_factory.mktemp("bank") / "finance"))
-    language = folder / "language.yaml"
-    language.write_text(re.sub(r"typos: \d+", "typos: 0", language.read_text()))
-    environment = load_environment(folder)
+def bank() -> Iterator[Bank]:
+    """Finance in its author's phrasings."""
+    environment = composed(load_environment("finance"))
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     yield CandidateSource(environment, World(environment, rows), judge.catalogue), judge
@@ -74,7 +68,7 @@ def test_templates_and_other_phrasings_pass(bank: Bank) -> None:
                 tried += 1
                 found = finding(saying(subject, request))
                 alarms += [f"{subject.candidate.number}: {request!r}: {found}"] if found else []
-    assert tried > 270
+    assert tried > 250
     assert len(alarms) <= 0.02 * tried, "\n".join(alarms)
 
 
@@ -101,12 +95,10 @@ RIGHT = {
     "account? Ricky Chapman, born February 8, 1994.",
     7: "I only want $1,000 left in my checking account. Please transfer the rest to my business account and tell me "
     "the amount you moved. Scott Brown, born May 9, 1966.",
-    56: "I'm on a tight budget. Send $450.50 from my business account to the payee I added last, but only if the fee "
-    "is under $1. Otherwise schedule it for April 15, 2026. What is the fee? Candace Kelly, born November 9, 1971.",
-    119: "My mail is late. I can't find my card ending in 3069 anywhere, I think I left it on the bus. "
-    "Could you freeze it? Felicia Romero, June 29, 1990.",
-    266: "Dear team,\n\nplease cancel the standing order to my landlord and remove the payee. Sorry, I meant my "
-    "gardener, not my landlord.\n\nRachael Peterson, born December 27, 1982",
+    56: "I'm on a tight budget. Send $450.50 from my business account ending in 7328 to my landlord, but only if the "
+    "fee is under $1. Otherwise schedule it for April 15, 2026. What is the fee? Candace Kelly, born November 9, 1971.",
+    119: "My mail is late. I can't find my wallet anywhere, I think I left it on the bus. "
+    "Could you freeze all my cards? Marcus White, February 21, 1964.",
 }  # fmt: skip
 """Candidate -> a request that somebody wrote by hand."""
 
@@ -122,10 +114,9 @@ WRONG = (
     (56, "under $1", "over $1", "turns the condition round"),
     (56, "under $1", "$1", "which changes it"),
     (56, "Send $450.50 from", "Send $450.50 to", "something goes the other way"),
-    (119, "Could you freeze it?", "Could you unfreeze it?", "nothing in the plan accounts for 'unfreeze'"),
-    (119, "Could you freeze it?", "Could you freeze it and email me?", "nothing in the plan accounts for 'email'"),
-    (119, "Could you freeze it?", "Please don't freeze it.", "it says not to freeze"),
-    (266, "I meant my gardener, not my landlord", "I meant my landlord, not my gardener", "denial"),
+    (119, "Could you freeze all", "Could you unfreeze all", "nothing in the plan accounts for 'unfreeze'"),
+    (119, "all my cards?", "all my cards and email me?", "nothing in the plan accounts for 'email'"),
+    (119, "Could you freeze all my cards?", "Please don't freeze all my cards.", "it says not to freeze"),
 )  # fmt: skip
 """Candidate, words of the right request, others in their place, what is found."""
 
@@ -167,8 +158,9 @@ def test_what_is_no_plain_prose_is_refused(bank: Bank, added: str, problem: str)
 def test_a_skeleton_has_a_box_for_every_value_however_it_is_written(bank: Bank) -> None:
     (subject,) = subjects(bank, range(56, 57))
     request = (
-        "From the business account: 450.50 dollars by 15 April 2026, fee under 1 dollar. CANDACE KELLY, 11/9/1971."
+        "From the business account (7328): 450.50 dollars to the landlord by 15 April 2026, fee under 1 dollar. "
+        "CANDACE KELLY, 11/9/1971."
     )
     assert skeleton_of(request, subject.plan, subject.environment, subject.inputs) == (
-        "From the ▢: ▢ by ▢, fee under ▢. ▢, ▢."
+        "From the ▢ account (▢): ▢ to the ▢ by ▢, fee under ▢. ▢, ▢."
     )

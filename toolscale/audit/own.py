@@ -98,7 +98,7 @@ class _Room:
         self._judge.states.forget()
         return Examined(
             id=shown,
-            told=(task.request,),
+            told=(task.candidate.opening,),
             heard=(self._policy,),
             calls=made,
             needles=(),

@@ -27,6 +27,7 @@ from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.measuring import report
 from toolscale.cli.model_words import describe, preferences, replay
 from toolscale.cli.output import say
+from toolscale.cli.phrasing import phrase
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.rewording import reword
@@ -44,9 +45,9 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play, grade,
-    reword, serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences,
-    replay, evaluate, compare, schemas,
+    domains, new, draft, propose, phrase, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play,
+    grade, reword, serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe,
+    preferences, replay, evaluate, compare, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -36,8 +36,8 @@ def how_worked_on(verb: Verb) -> Verb:
         default="mixed",
         show_default=True,
         type=click.Choice(["mixed", "single", "dialogue"]),
-        help="single: all is said at once. dialogue: part of what is needed is told only when asked. "
-        "mixed: 15 in 100 are dialogues, the others single.",
+        help="single: all is said at once. dialogue: part of what is needed is told only when asked, or "
+        "later. mixed: 35 in 100 are dialogues, the others single.",
     )
     answer = click.option(
         "--answer",

@@ -32,9 +32,12 @@ def print_task(row: Row, split: str) -> None:
         f"{difficulty[name]} {name[:-1] if difficulty[name] == 1 else name}" for name in ("reads", "writes", "hops")
     ]
     console.print(Text(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim"))
-    console.print(Panel(Text(row["request"]), title="request", title_align="left", border_style="cyan"))
-    if held := [Text(reply.says) for reply in candidate_of(row).held]:
+    candidate = candidate_of(row)
+    console.print(Panel(Text(candidate.opening), title="request", title_align="left", border_style="cyan"))
+    if held := [Text(reply.says) for reply in candidate.held]:
         console.print(_section("told only when asked", held))
+    if candidate.agenda:
+        console.print(_section("told later", [Text(each) for each in candidate.agenda]))
     for number, call in enumerate(row["golden_calls"], 1):
         console.print(_call(number, call))
     console.print(

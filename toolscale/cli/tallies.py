@@ -207,7 +207,7 @@ def print_yields(yields: Sequence[Yield], domain: str, *, with_requests: bool = 
     console.print(
         f"[bold]{accepted}[/] of {judged} candidates of {len(yields)} streams accepted "
         f"({percent(accepted / judged if judged else None)}); "
-        f"look at one: toolscale judge {escape(domain)} --intent STREAM NUMBER"
+        f"look at one: toolscale judge {escape(domain)} --intent STREAM NUMBER --turns single (or dialogue)"
     )
     for item in (item for item in yields if not item.is_barren and item.share < 0.9):
         mark = ("! yields little ", "bold yellow") if item.is_poor else ("", "")

@@ -43,7 +43,7 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
         "provenance": provenance | {"versions": canonical_json(provenance["versions"])},
         "prompt": [
             {"role": "system", "content": with_dialogue(system, task.turns, task.answer)},
-            {"role": "user", "content": task.request},
+            {"role": "user", "content": task.candidate.opening},
         ],
         "tools": tools if task.form is None else canonical_json(with_form(json.loads(tools), task.form)),
         "golden_calls": _calls(task),

@@ -15,16 +15,13 @@ from toolscale.records import Description, LanguageSpec, Private, Quantity
 FILE = "language.yaml"
 
 SENTENCES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "asides": (("noise",), ()),
-    "corrections": (("new",), ("old",)),
     "conditions": (("condition",), ("why", "noun")),
     "fallbacks": (("condition", "backup"), ("why", "noun")),
     "counts": ((), ("total",)),
-    "joins": (("first", "second"), ("third",)),
 }
 """Kind of sentence -> the places that it must have whatever alternatives are picked, and those that it may have."""
 
-FRAMES = ("openings", "signatures", "middles", "closings")
+FRAMES = ("openings", "signatures")
 """Parts of a request that may name roles of its intent."""
 
 
@@ -171,7 +168,7 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
 
 
 def _tables(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
-    for kind in ("adjectives", "plurals", "nouns", "totals", "asides", "referents"):
+    for kind in ("adjectives", "plurals", "nouns", "totals", "referents"):
         for table in getattr(language, kind):
             yield from names.table(table, FILE, f"{kind}.{table}", is_key=True)
     for number, table in enumerate(language.shared):
@@ -205,13 +202,9 @@ def _enum_cues(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
 
 
 def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
-    spoken = [("asides", f"asides.{table}", texts) for table, texts in language.asides.items()]
-    spoken += [(kind, kind, getattr(language, kind)) for kind in SENTENCES if kind != "asides"]
-    spoken += [("joins", f"personas.{name}.joins", persona.joins) for name, persona in language.personas.items()]
-    for kind, where, texts in spoken:
-        needed, allowed = SENTENCES[kind]
-        for number, text in enumerate(texts):
-            place = f"{where}[{number}]"
+    for kind, (needed, allowed) in SENTENCES.items():
+        for number, text in enumerate(getattr(language, kind)):
+            place = f"{kind}[{number}]"
             unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind}"))
             yield from unplaced
             lost = [name for name in needed if not unplaced and not holds_always(text, _names_place(name))]

@@ -8,6 +8,10 @@ from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import Environment
 from toolscale.records import Answer, Turns
 
+_SIGNED_IN = (
+    "A first line in square brackets comes from the desk, not from the person. [Signed in: ...] says who the person "
+    "is: that is certain and needs no further proof. The affairs of others stay theirs."
+)
 _ASK = (
     "The person reads every message of yours. If you need something that was not said, ask for it in a message; "
     "the person answers."
@@ -23,6 +27,7 @@ def system_message(environment: Environment, turns: Turns = "single", answer: An
     ends."""
     now = datetime.fromisoformat(environment.spec.world.now)
     text = f"{environment.spec.policy_text.strip()}\n\nIt is {now:%A}, {now:%B} {now.day}, {now.year}, {now:%H:%M}."
+    text = f"{text} {_SIGNED_IN}"
     return with_dialogue(text, turns, answer)
 
 

@@ -8,6 +8,7 @@ from toolscale.errors import UsageError
 from toolscale.package_code import IS_CHECKOUT, beside
 from toolscale.records import (
     CasesSpec,
+    FramesSpec,
     IntentsSpec,
     LanguageSpec,
     PolicySpec,
@@ -36,8 +37,12 @@ FILES: dict[str, type[Record]] = {
     "language.yaml": LanguageSpec,
     "intents.yaml": IntentsSpec,
     "cases.yaml": CasesSpec,
+    "frames.yaml": FramesSpec,
 }
 """The YAML files of a domain and what each of them is."""
+
+OPTIONAL = frozenset({"frames.yaml"})
+"""Those that a domain may lack: there is nothing in them then."""
 
 POLICY_TEXT = "policy.md"
 

@@ -19,7 +19,7 @@ import jinja2
 from toolscale.environment.complaints import suggest
 from toolscale.environment.known_names import NAMESPACES
 from toolscale.environment.references import RESERVED, domain_problem
-from toolscale.environment.registry import FILES, OWN, POLICY_TEXT
+from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
 from toolscale.errors import StorageError, UsageError
 from toolscale.patterns import regex
 from toolscale.sql.schemas import RESERVED_WORDS
@@ -140,7 +140,11 @@ def scaffold_texts(domain: str, tables: list[Entity]) -> dict[str, str]:
         "person": tables[0],
         "matters": _matters(tables),
     }
-    return {name: templates.get_template(f"{name}.jinja").render(said) for name in (*FILES, POLICY_TEXT)}
+    return {
+        name: templates.get_template(f"{name}.jinja").render(said)
+        for name in (*FILES, POLICY_TEXT)
+        if name not in OPTIONAL
+    }
 
 
 def _matters(tables: list[Entity]) -> list[Entity]:

@@ -16,7 +16,7 @@ from toolscale.environment.derived_cases import AUTO, with_cases
 from toolscale.environment.derived_superlatives import with_superlatives
 from toolscale.environment.derived_tools import with_lookups
 from toolscale.environment.policy_text import sentences, shown
-from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 from toolscale.errors import SpecIssue
 from toolscale.records import (
     EnvironmentSpec,
@@ -63,6 +63,7 @@ class Folder:
             policy=self.parts["rules.yaml"],
             language=self.parts["language.yaml"],
             intents=self.parts["intents.yaml"],
+            frames=self.parts["frames.yaml"],
             cases=self.parts["cases.yaml"],
         )
 
@@ -73,6 +74,9 @@ def read_folder(path: Path) -> Folder:
     files: dict[str, str] = {}
     issues: list[SpecIssue] = []
     for name, model in FILES.items():
+        if name in OPTIONAL and not (path / name).exists():
+            parts[name] = model()
+            continue
         data, found = read_yaml(path / name)
         if not found:
             data = with_base(data) if model is LanguageSpec else data

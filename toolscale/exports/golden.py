@@ -18,11 +18,14 @@ from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.exports.orders import other_orders
 from toolscale.records import GoldenCall, Split, Task
-from toolscale.rollout.person import answer_to
+from toolscale.rollout.person import answer_to, said_by_person
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.dialogue import question_for
 from toolscale.tasks.form import with_domain_form, with_listing
 from toolscale.verify.judge import Judge
+
+ANYTHING_ELSE = "Anything else?"
+"""What the golden agent says to hear what else the person wants."""
 
 Message = Mapping[str, Any]
 
@@ -105,12 +108,12 @@ def opened_domains(folder: Path) -> Iterator[OpenedDomain]:
 
 def golden_messages(prompt: Sequence[Message], task: Task, answer: str) -> list[dict[str, Any]]:
     """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the
-    task. In a dialogue what is missing is asked for first."""
+    task. In a dialogue what is missing is asked for first, and what else the person wants."""
     messages = [dict(message) for message in prompt]
-    if task.candidate.held:
-        question = question_for(task.candidate.held)
-        messages.append({"role": "assistant", "content": question})
-        messages.append({"role": "user", "content": answer_to(task.candidate, question)})
+    asked = [question_for(task.candidate.held)] if task.candidate.held else []
+    for message in (*asked, *[ANYTHING_ELSE] * len(task.candidate.agenda)):
+        messages.append({"role": "assistant", "content": message})
+        messages.append({"role": "user", "content": answer_to(task.candidate, message, said_by_person(messages))})
     for number, call in enumerate(task.golden_calls, 1):
         function = {"name": call.name, "arguments": canonical_json(call.arguments)}
         made = {"id": f"call_{number}", "type": "function", "function": function}

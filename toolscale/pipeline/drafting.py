@@ -19,7 +19,7 @@ from toolscale.draft.sources import Source
 from toolscale.environment.admission_file import write_admission
 from toolscale.environment.environment import load_environment
 from toolscale.environment.references import domain_problem
-from toolscale.environment.registry import FILES, OWN, POLICY_TEXT
+from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
 from toolscale.errors import SpecError, SpecIssue, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
@@ -36,7 +36,7 @@ AUTHORING = beside("docs/authoring.md")
 FIRST = ("brief", "wishes")
 """What a model is asked for before it writes files."""
 
-DRAFTED_FILES = (*FILES, POLICY_TEXT, "admission.json")
+DRAFTED_FILES = (*(name for name in FILES if name not in OPTIONAL), POLICY_TEXT, "admission.json")
 """What a folder of a drafted domain holds."""
 
 

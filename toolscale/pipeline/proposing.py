@@ -19,7 +19,7 @@ from toolscale.draft.drafter import StepReport
 from toolscale.draft.proposer import PROPOSED, Proposer
 from toolscale.environment.admission_file import write_admission
 from toolscale.environment.environment import Environment, load_environment
-from toolscale.environment.registry import find_folder
+from toolscale.environment.registry import OPTIONAL, find_folder
 from toolscale.errors import SpecError, SpecIssue, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
@@ -171,7 +171,7 @@ def _copy_files(folder: Path, copy: Path) -> None:
     with storage_errors("write", copy):
         shutil.rmtree(copy, ignore_errors=True)
         copy.mkdir(parents=True)
-        for file in DRAFTED_FILES:
+        for file in (*DRAFTED_FILES, *OPTIONAL):
             if (folder / file).is_file():
                 shutil.copyfile(folder / file, copy / file)
 

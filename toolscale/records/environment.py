@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from toolscale.records.base import Record
+from toolscale.records.frames import FramesSpec
 from toolscale.records.intent import CasesSpec, IntentsSpec, PolicySpec
 from toolscale.records.language import LanguageSpec
 from toolscale.records.population import PopulationSpec
@@ -94,6 +95,8 @@ class WorldSpec(Record):
     """How many tasks a dataset has unless told otherwise."""
     example: bool = False
     """The domain shows how domains are written; it is not made when all are."""
+    signed_in: Annotated[int, Field(ge=0, le=100)] = 70
+    """Of a hundred people, those who are signed in: the context of their task says who they are, not their message."""
     slips: Literal["counted", "forgiven"] = "counted"
     """A change that nobody asked for and that the next change takes back whole costs the point (`counted`) or not.
     What the rules forbid costs it always."""
@@ -132,6 +135,7 @@ class EnvironmentSpec(Record):
     policy: PolicySpec
     language: LanguageSpec
     intents: IntentsSpec
+    frames: FramesSpec
     cases: CasesSpec
 
 

@@ -100,8 +100,6 @@ class Slot(Record):
     sql: str | None = None
     """Or a SELECT of one column on the database, which may use the roles bound so far."""
     tense: Tense | None = None
-    taken_back: bool = False
-    """Said first and then corrected: no call uses it."""
     vague: str | None = None
     """What a person says who leaves it open at first: *some money*. Where it is given, part of the dialogues begin
     without the value, and tell it when asked."""
@@ -126,10 +124,8 @@ class Role(Record):
     text: str | None = None
     """How it is said, if not by a description."""
     cues: tuple[str, ...] = ()
-    taken_back: bool = False
-    """Named first and then corrected: no call is about it."""
     only_said: bool = False
-    """The request mentions it and no call is about it: left alone, taken back, or somebody else's."""
+    """The request mentions it and no call is about it: it is somebody else's."""
 
 
 class CallStep(Record):
@@ -214,6 +210,10 @@ def _request(value: Any) -> Any:
     return value
 
 
+Spoken = Annotated[Request, BeforeValidator(_request)]
+"""A request as files write it."""
+
+
 class Refused(Record):
     """A part of a request that a rule forbids: what it asks for, which is never executed."""
 
@@ -242,8 +242,8 @@ class Intent(Record):
     tell: tuple[Tell, ...] = ()
     refused: tuple[Refused, ...] = ()
     """Parts of a composed request that are refused while the rest is done."""
-    requests: tuple[Annotated[Request, BeforeValidator(_request)], ...]
-    asks: tuple[Annotated[Request, BeforeValidator(_request)], ...] = ()
+    requests: tuple[Spoken, ...]
+    asks: tuple[Spoken, ...] = ()
     """Questions apart from the deed, each for all that is told. Where there are any, `requests` ask nothing, and about
     half of the candidates are quiet: they ask nothing, and none of `tell` is demanded of them."""
     proposed_by: Annotated[str, Field(max_length=200, pattern=r"^[!-~]*$")] = ""

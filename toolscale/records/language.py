@@ -10,8 +10,6 @@ from pydantic import Field, field_validator
 from toolscale.records.base import Record
 from toolscale.records.intent import FactKind, Role, Tell, Tense
 
-Habit = Literal["lower", "bare", "loose", "short"]
-
 
 class Description(Record):
     """A way to name one row of a table: by columns that are said, or by being first in an order (a superlative)."""
@@ -87,27 +85,16 @@ class Persona(Record):
     """Who that is: register, verbosity, mood, competence."""
     openings: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
-    closings: tuple[str, ...] = ()
-    middles: tuple[str, ...] = ()
-    joins: tuple[str, ...] = ()
     forms: dict[FactKind, tuple[str, ...]] = Field(default_factory=dict)
     """Kind -> forms, one of which is drawn where a text leaves the form open."""
-    typos: int = Field(default=0, ge=0, le=100)
-    """How many of a hundred requests have a slip or two in free words; where there are `habits`, of a hundred requests
-    that are typed with one."""
-    habits: dict[Habit, Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=dict)
-    """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a
-    last full stop, `loose` with sentences that run on, `short` with the abbreviations of `short`."""
-    corrects: bool = True
-    """Whether they take back what they have just written. Who writes letters mends the line before sending it."""
 
 
 class LanguageSpec(Record):
     """`language.yaml`."""
 
     base: Literal["english"] | None = None
-    """Words that the package has for any trade: openings, signatures, joins, corrections, conditions, personas and
-    what else stands in `environment/words`. A section that the file has takes the place of the package's."""
+    """Words that the package has for any trade: openings, signatures, conditions, personas and what else
+    stands in `environment/words`. A section that the file has takes the place of the package's."""
     speaker: str | None = None
     """With `base`: the role that speaks, which stands for `{person}` in its words."""
     describe: dict[str, dict[str, Description]]
@@ -138,21 +125,8 @@ class LanguageSpec(Record):
     """How a request begins; `{client}`-like names of roles whose description identifies the speaker."""
     signatures: tuple[str, ...] = ()
     """How a request ends that did not begin with who is speaking."""
-    middles: tuple[str, ...] = ()
-    """Sentences that say who is speaking between two others."""
-    joins: tuple[str, ...] = ()
-    """How several matters make one message, over `{first}`, `{second}` and, for three, `{third}`: *{first} Also,
-    {second}*. After a comma or a colon a matter goes on in small letters; one before a comma must be a single
-    sentence."""
-    short: dict[str, str] = Field(default_factory=dict)
-    """Word -> how people in a hurry write it: *please*, *pls*."""
-    asides: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Table -> sentences about `{noise}`, a row of it with which nothing is to be done."""
     referents: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Table -> words that mean a row of it named before: *that account*. Where two were named, nobody knows which."""
-    corrections: tuple[str, ...] = ()
-    """Sentences that say `{new}` for what was said first, `{old}`; a sentence without `{old}` is used only where
-    nothing else could be meant."""
     conditions: tuple[str, ...] = ()
     """Sentences that put a condition, over `{condition}`, `{why}` and `{noun}`: nothing is done where it does not
     hold."""
@@ -160,11 +134,9 @@ class LanguageSpec(Record):
     """The same, with `{backup}` to be used where it does not hold."""
     counts: tuple[str, ...] = ()
     """Sentences that ask how many there were, over `{total}` where the table has one."""
-    closings: tuple[str, ...] = ()
-    """How a request may end: a word of thanks, or nothing (an empty text)."""
-    weights: dict[
-        Literal["obscure", "constrain", "batch", "distract", "correct", "pry"], Annotated[float, Field(gt=0, le=100)]
-    ] = Field(default_factory=dict)
+    weights: dict[Literal["obscure", "constrain", "batch", "pry"], Annotated[float, Field(gt=0, le=100)]] = Field(
+        default_factory=dict
+    )
     """Evolution -> how soon it is tried beside the others; what is not given is as the program has it."""
     personas: dict[str, Persona] = Field(default_factory=dict)
 

@@ -190,14 +190,16 @@ class Candidate(Record):
     """Calls whose end states count as right too, by decision of a person."""
     replies: tuple[Reply, ...] = ()
     """What the person of a dialogue answers, in the order in which the plan names it."""
+    context: str = ""
+    """What the desk says of the person, who is signed in; empty for one who is not."""
+    agenda: tuple[str, ...] = ()
+    """What the person of a dialogue comes back with, in this order, whenever a message asks for nothing."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out words, added calls and replies where there are none: a candidate that comes from the seed alone
-        looks as it did before there were such."""
-        return {
-            name: value for name, value in write(self).items() if value or name not in ("words", "added", "replies")
-        }
+        """Leave out words, added calls, replies, context and agenda where there are none."""
+        given = ("words", "added", "replies", "context", "agenda")
+        return {name: value for name, value in write(self).items() if value or name not in given}
 
     @property
     def held(self) -> tuple[Reply, ...]:
@@ -206,8 +208,19 @@ class Candidate(Record):
 
     @property
     def heard(self) -> str:
-        """All that the person says to an agent that asks for everything: the request, and what is held back."""
-        return "\n".join([self.request, *(reply.says for reply in self.held)])
+        """All that an agent learns that asks for everything: who is signed in, the request, what is held back, and what
+        the person comes back with."""
+        return f"{self.context}\n{self.spoken}" if self.context else self.spoken
+
+    @property
+    def spoken(self) -> str:
+        """All that the person says to an agent that asks for everything."""
+        return "\n".join([self.request, *(reply.says for reply in self.held), *self.agenda])
+
+    @property
+    def opening(self) -> str:
+        """The first message that an agent gets: the request, under what the desk says of the person."""
+        return f"[{self.context}]\n\n{self.request}" if self.context else self.request
 
     @property
     def stream(self) -> str:

@@ -147,7 +147,10 @@ class Domain:
     def shown(self, task: Task) -> list[dict[str, Any]]:
         """Return the first messages that an expert sees when it takes over a turn: the policy and the request, without
         the wishes about experts and costs."""
-        return [{"role": "system", "content": self.system_of(task)}, {"role": "user", "content": task.request}]
+        return [
+            {"role": "system", "content": self.system_of(task)},
+            {"role": "user", "content": task.candidate.opening},
+        ]
 
     def system_of(self, task: Task) -> str:
         """Return what an agent is told first on a task."""

@@ -18,6 +18,7 @@ from toolscale.rollout.bench import Setting
 from toolscale.rollout.calls import Call, read_arguments
 from toolscale.rollout.domain import Episode
 from toolscale.rollout.grading import grade_outcome, judge_outcome
+from toolscale.rollout.person import STILL_THERE
 from toolscale.rollout.policy import Message, Policy, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
 from toolscale.rollout.talk import Talk
@@ -150,7 +151,7 @@ class _Run:
         Where a form takes the answer, a message that is nothing but the filled form is one; any other is said to the
         person of a dialogue, and elsewhere answered by how to answer: it is malformed from the second time on.
         """
-        if self._form is not None and not isinstance(read_form(self._form, content), str):
+        if self._form is not None and not isinstance(read_form(self._form, content), str) and self._is_heard_out():
             self.answer = content
             return "answered"
         if self._form is not None and self._talk is None:
@@ -262,15 +263,22 @@ class _Run:
     def _form(self) -> dict[str, Any] | None:
         return self.task.task.form if self.task.task is not None else None
 
-    def _fill(self, call: Call) -> None:
-        """Take the filled form as the final answer, if it is one."""
+    def _fill(self, call: Call, *, by_expert: bool = False) -> None:
+        """Take the filled form as the final answer, if it is one. An expert that takes over a whole task, as simulated
+        ones do, speaks with nobody."""
         assert self._form is not None
         answer = canonical_json(call.arguments)
         if isinstance(problem := read_form(self._form, answer), str):
             return self._refuse(call, problem)
+        if not by_expert and not self._is_heard_out():
+            self._reply(call, canonical_json({"error": STILL_THERE}))
+            return self._book("domain", call.name, error=STILL_THERE)
         self.answer = answer
         self._reply(call, canonical_json({"taken": True}))
         self._book("domain", call.name)
+
+    def _is_heard_out(self) -> bool:
+        return self._talk is None or self._talk.is_over
 
     def _is_broke(self) -> bool:
         limit = self.task.limits.dollars
@@ -384,7 +392,7 @@ class _Run:
                 return self._leave(calls[place:], "dollars", "Not made: the limit of dollars was reached.")
             problem = self._problem(call)
             if problem is None and self._form is not None and call.name == FINAL_ANSWER:
-                self._fill(call)
+                self._fill(call, by_expert=True)
                 if self.answer is None:
                     self.handed.append(self.fresh[-1])
                     continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolscale.errors import VoidConversationError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = "I'm not sure I can answer that. What exactly do you need to know?"
 """The answer to what the person cannot tell, or does not understand: it is no refusal, so one may ask again."""
+STILL_THERE = "the person has not gone, and may want more: write to them before you give the answer"
+"""Said of a form that is filled in before the person has come back with everything."""
 NOTED = "All right."
 """The answer to a message that asks for nothing, where a call of `final_answer` ends the conversation."""
 LEAVE = "Just what I asked for, please. If that can't be done, leave it as it is."
@@ -42,18 +44,29 @@ class ScriptedPerson:
 
     async def reply(self, candidate: Candidate, conversation: Sequence[Mapping[str, Any]], message: str) -> str | None:
         """Return the answer to a message."""
-        return answer_to(candidate, message)
+        return answer_to(candidate, message, said_by_person(conversation))
 
 
-def answer_to(candidate: Candidate, message: str) -> str | None:
-    """Return what the embedded person answers; None if the message asks for nothing, or if all was said at once."""
+def said_by_person(conversation: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what the person of a conversation has said."""
+    return [str(turn.get("content")) for turn in conversation if turn["role"] == "user"]
+
+
+def answer_to(candidate: Candidate, message: str, said: Collection[str] = ()) -> str | None:
+    """Return what the embedded person answers, who has `said` something before. Where a message asks for nothing, it is
+    what they come back with next; None if there is nothing more, or if all was said at once."""
     if candidate.turns != "dialogue":
         return None
     inquiry = read_inquiry(message, candidate.replies)
     if not inquiry.asks:
-        return None
+        return next_of(candidate, said)
     said = [reply.says for reply in candidate.replies if reply.about in inquiry.about]
     return " ".join(said) or (LEAVE if inquiry.leave else UNKNOWN)
+
+
+def next_of(candidate: Candidate, said: Collection[str]) -> str | None:
+    """Return what the person comes back with after all that was `said`; None if there is nothing more."""
+    return next((each for each in candidate.agenda if each not in said), None)
 
 
 class ModelPerson:
@@ -66,7 +79,7 @@ class ModelPerson:
         """Return the answer to a message. VoidConversationError if it is not faithful to the scenario."""
         inquiry = read_inquiry(message, candidate.replies)
         if not inquiry.asks:
-            return None
+            return next_of(candidate, said_by_person(conversation))
         told = [*_seen_by_person(conversation), {"role": "user", "content": message}]
         from toolscale.models.chat import ChatRequest  # with the client of a model: most persons are embedded
 

@@ -38,7 +38,13 @@ def first_messages(task: RolloutTask, system: str | None) -> list[Message]:
     The user's wishes (the instruction, and what is denied) stand after the question or request, as one paragraph each:
     `body_of` counts on it.
     """
-    body = task.question.text if task.question is not None else task.task.request if task.task is not None else ""
+    body = (
+        task.question.text
+        if task.question is not None
+        else task.task.candidate.opening
+        if task.task is not None
+        else ""
+    )
     parts = [body, _BLANK.sub("\n", task.preference.instruction.strip()), denial(task.limits.denied)]
     return [
         {"role": "system", "content": QUESTION_SYSTEM if system is None else system},

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolscale.language.inquiries import besides_questions
 from toolscale.records import Candidate
-from toolscale.rollout.person import NOTED, Person
+from toolscale.rollout.person import NOTED, Person, next_of
 from toolscale.rollout.unanswered import MOST_REPLIES
 
 
@@ -17,6 +17,7 @@ class Talk:
     def __init__(self, candidate: Candidate, person: Person) -> None:
         self._candidate, self._person = candidate, person
         self._said: list[str] = []
+        self._heard: list[str] = []
         self.replies = 0
         """Messages of the agent that were answered."""
 
@@ -30,6 +31,11 @@ class Talk:
         """Whether the person answers no more."""
         return self.replies > MOST_REPLIES
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the person has come back with everything."""
+        return next_of(self._candidate, self._heard) is None
+
     def changed(self) -> None:
         """Note that a call changed the rows."""
         self._said.clear()
@@ -41,6 +47,7 @@ class Talk:
         reply = await self._person.reply(self._candidate, conversation, message)
         if reply is None and self._candidate.answer == "form":
             reply = NOTED
+        self._heard.append(reply or "")
         self.replies += reply is not None
         self._said.append(message if reply is None else besides_questions(message))
         return reply

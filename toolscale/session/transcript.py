@@ -65,12 +65,13 @@ class Transcript:
 
     def view(self) -> View:
         """Return what a solver sees now."""
+        opening = self.task.candidate.opening
         tools = with_form([tool.spec.openai_function() for tool in self._environment.tools.values()], self.task.form)
         return View(
             self.task.id,
             system_message(self._environment, self.task.turns, self.task.answer),
             with_domain_form(tools) if self._domain_form else tools,
-            with_listing(self.task.request, self.task.form) if self._domain_form else self.task.request,
+            with_listing(opening, self.task.form) if self._domain_form else opening,
             list(self.made),
             list(self.talk) if self.task.turns == "dialogue" else None,
         )
@@ -92,7 +93,8 @@ class Transcript:
 
     def read_answer(self, answer: str, *, whole: bool = True) -> str:
         """Return a final answer as it is graded: a form of the domain as one of the task. UsageError as in
-        `check_answer`. `whole`: a form of the domain must have all names that are listed."""
+        `check_answer`. `whole`: a form of the domain must have all names that are listed. The person of a dialogue must
+        have come back with everything."""
         if self.task.form is None:
             return answer
         from toolscale.verify.filled import read_form
@@ -103,6 +105,11 @@ class Transcript:
             how = f"{FINAL_ANSWER} takes done, values and reasons"
         if isinstance(problem := read_form(self.task.form, answer), str):
             raise UsageError(f"{problem}; {how}")
+        if self.task.candidate.agenda and not self._domain_form:  # hosts with such a form have a person of their own
+            from toolscale.rollout.person import STILL_THERE, next_of
+
+            if next_of(self.task.candidate, self._heard()) is not None:
+                raise UsageError(STILL_THERE)
         return answer
 
     def add(self, call: ToolCall, result: ToolResult) -> None:
@@ -122,7 +129,9 @@ class Transcript:
             raise UsageError("the person has said all in the request; give the final message as the answer")
         from toolscale.rollout.person import NOTED, answer_to
 
-        heard = answer_to(self.task.candidate, message) or (NOTED if self.task.answer == "form" else None)
+        heard = answer_to(self.task.candidate, message, self._heard()) or (
+            NOTED if self.task.answer == "form" else None
+        )
         if heard is None:
             return None
         if len(self.talk) >= MOST_REPLIES:
@@ -130,6 +139,10 @@ class Transcript:
             return wrong(UNANSWERED["left"])
         self.talk.append({"after": len(self.made), "said": message, "heard": heard})
         return heard
+
+    def _heard(self) -> list[str]:
+        """What the person has said after the request."""
+        return [line["heard"] for line in self.talk]
 
     def solution(self, answer: str) -> Solution:
         """Return what is graded once the final answer was given. In a dialogue what was said since the last change of

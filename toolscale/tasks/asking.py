@@ -43,17 +43,18 @@ def quiet(intent: Intent) -> Intent:
 def is_owed(intent: Intent, tell: Tell) -> bool:
     """Whether the policy wants a fact told even if nobody asks: whether a condition held, and the figure that decided
     it."""
-    tests = [step.if_ for step in _branches(intent.do)]
+    tests = [step.if_ for step in branches(intent.do)]
     return bool(tests) and (tell.kind == "bool" or any(tell.is_ in test for test in tests))
 
 
-def _branches(steps: Sequence[PlanStep]) -> Iterator[IfStep]:
+def branches(steps: Sequence[PlanStep]) -> Iterator[IfStep]:
+    """Yield every branch of steps, those within branches too."""
     for step in steps:
         if isinstance(step, IfStep):
             yield step
-            yield from _branches((*step.then, *step.else_))
+            yield from branches((*step.then, *step.else_))
         elif isinstance(step, EachStep):
-            yield from _branches(step.do)
+            yield from branches(step.do)
 
 
 def unasked_personas(intent: Intent) -> Sequence[str]:

@@ -15,15 +15,17 @@ from math import gcd
 from typing import Any, Literal
 
 from toolscale.canonical import stable_int
-from toolscale.config import DIALOGUE_SHARE
+from toolscale.config import TALKED_SHARE
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
-from toolscale.records import QUIET, Answer, Candidate, DrawnTurns, Intent, Slot
+from toolscale.records import QUIET, Answer, Candidate, DrawnTurns, Intent, Request, Slot
 from toolscale.tasks.catalogue import Catalogue
-from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back
+from toolscale.tasks.channel import context_of, is_signed_in
+from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back, speaker_of
 from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines, is_quiet
+from toolscale.tasks.frames import Matter, fitting, frames_of, matters_of, renamed, shape_of
 from toolscale.tasks.names import Expression, bound_values, relation_key
-from toolscale.tasks.phrase import put_into_words
+from toolscale.tasks.phrase import Manner, put_into_words
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import RoleQuery
 from toolscale.tasks.split import partners_of
@@ -104,6 +106,7 @@ class CandidateSource:
         self.world = world
         self.catalogue = catalogue or Catalogue(environment)
         self.streams = streams_of(environment)
+        self._frames = frames_of(environment.spec.frames)
         self._columns = {
             table: {name: column.type for name, column in spec.columns.items()}
             for table, spec in environment.schema.tables.items()
@@ -120,23 +123,25 @@ class CandidateSource:
     def draw(self, seed: int, number: int, turns: DrawnTurns = "single", answer: Answer = "form") -> Candidate | None:
         """Return the candidate with this number, or None if no case is found for it. `turns`, `answer`: how the tasks
         of its dataset are worked on."""
+        evolutions = self.chain(seed, number, turns)
+        return None if evolutions is None else self.draw_evolved(seed, number, evolutions, turns, answer)
+
+    def chain(self, seed: int, number: int, turns: DrawnTurns = "single") -> tuple[str, ...] | None:
+        """Return the chain of evolutions of the candidate with this number, or None if none applies."""
         stream = self.streams[number % len(self.streams)]
-        evolutions: tuple[str, ...] = ()
         if stream.kind == "plain":
-            evolutions = (QUIET,) if is_quiet(stream.intent, self._rng("quiet", seed, number)) else ()
-        else:
-            partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
-            evolutions = draw_chain(
-                self.environment,
-                self.catalogue.intents,
-                stream.intent,
-                partners,
-                turned=stream.kind == "turned",
-                rng=rng,
-            )
-            if not evolutions:
-                return None
-        return self.draw_evolved(seed, number, evolutions, turns, answer)
+            return (QUIET,) if is_quiet(stream.intent, self._rng("quiet", seed, number)) else ()
+        partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
+        drawn = draw_chain(
+            self.environment,
+            self.catalogue.intents,
+            stream.intent,
+            partners,
+            turned=stream.kind == "turned",
+            talked=self._is_talked(seed, number, turns),
+            rng=rng,
+        )
+        return drawn or None
 
     def draw_evolved(
         self,
@@ -145,14 +150,16 @@ class CandidateSource:
         evolutions: tuple[str, ...],
         turns: DrawnTurns = "single",
         answer: Answer = "form",
+        frames: Sequence[Request] | None = None,
     ) -> Candidate | None:
         """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or
-        no case is found."""
+        no case is found. `frames`: to be taken in the place of the domain's own; with none, a request is composed."""
         intent, turn = self.streams[number % len(self.streams)].intent, number // len(self.streams)
         try:
             plan = self.catalogue.plan(intent.id, evolutions)
             rng = self._rng("candidate", seed, number)
             case = self._case(plan, self._ways(seed, number, evolutions), rng)
+            manner = self._manner(plan, intent.id, evolutions, seed, number, turns, frames)
         except Inapplicable:
             return None
         if case is None:
@@ -160,8 +167,8 @@ class CandidateSource:
         # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
         # person.
         phrasing = turn + stable_int("phrasing", seed, self.streams[number % len(self.streams)].name)
-        held = self._held(plan, seed, number, turns)
-        words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng, held)
+        words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng, manner)
+        said = {name: rows[0] for name, rows in case.rows.items() if rows}
         bindings = {
             role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows)
             for role, rows in case.rows.items()
@@ -177,9 +184,11 @@ class CandidateSource:
             skeleton=words.skeleton,
             evolutions=evolutions,
             persona=words.persona,
-            turns="dialogue" if held else "single",
+            turns="dialogue" if manner.talked else "single",
             answer=answer,
             replies=words.replies,
+            context=context_of(plan, self.environment, said) if manner.signed_in else "",
+            agenda=words.agenda,
         )
 
     def _ways(self, seed: int, number: int, evolutions: tuple[str, ...]) -> Iterator[tuple[RoleQuery, ...]]:
@@ -200,10 +209,58 @@ class CandidateSource:
                 return case
         return None
 
-    def _held(self, plan: Plan, seed: int, number: int, turns: DrawnTurns) -> Held:
-        """Draw what the request leaves out: nothing where the candidate is no dialogue, or where nothing can be."""
-        rng, share = self._rng("dialogue", seed, number), {"mixed": DIALOGUE_SHARE, "dialogue": 1.0}
-        return held_back(plan, self.environment, rng) if rng.random() < share.get(turns, 0.0) else NOTHING_HELD
+    def _is_talked(self, seed: int, number: int, turns: DrawnTurns) -> bool:
+        """Draw whether the candidate is meant to be a dialogue."""
+        share = {"mixed": TALKED_SHARE[self.streams[number % len(self.streams)].kind], "dialogue": 1.0}.get(turns, 0.0)
+        return self._rng("dialogue", seed, number).random() < share
+
+    def _manner(
+        self,
+        plan: Plan,
+        intent_id: str,
+        evolutions: tuple[str, ...],
+        seed: int,
+        number: int,
+        turns: DrawnTurns,
+        frames: Sequence[Request] | None,
+    ) -> Manner:
+        """Draw how a case is said. Raises Inapplicable for a dialogue about one matter in which nothing can be held
+        back, and if there are frames for a matter, and none that calls its rows as the plan does."""
+        talked = self._is_talked(seed, number, turns)
+        matters = matters_of(intent_id, evolutions, lambda lines: self.catalogue.plan(intent_id, lines).intent)
+        language, rng = self.environment.spec.language, self._rng("channel", seed, number)
+        speaker = speaker_of(plan, language)
+        held = held_back(plan, self.environment, self._rng("held", seed, number)) if talked else NOTHING_HELD
+        if frames is None and not all(self._can_say(matter, speaker, held) for matter in matters):
+            held = {name: vague for name, vague in held.items() if name not in plan.roles or name == speaker}
+        if talked and not held and len(matters) == 1:
+            raise Inapplicable("nothing is held back and nothing comes later, and its chain was drawn for a dialogue")
+        signed_in = is_signed_in(plan, self.environment, held, rng, talked=talked, alone=len(matters) == 1)
+        if signed_in:
+            held = {name: vague for name, vague in held.items() if name != speaker}
+        if frames is not None:
+            return Manner(held, (tuple(frames),) * len(matters), signed_in=signed_in, talked=talked)
+        if unsaid := [matter.intent for matter in matters if not self._can_say(matter, speaker, held)]:
+            raise Inapplicable(f"no frame of {unsaid[0]} calls its rows so")
+        found = [renamed(self._fitting(matter, speaker, held), matter, plan) for matter in matters]
+        return Manner(held, tuple(found), signed_in=signed_in, talked=talked)
+
+    def _can_say(self, matter: Matter, speaker: str | None, held: Held) -> bool:
+        """Whether a matter can be said: by a frame, or composed where there are none for its shape."""
+        return not self._of_shape(matter) or bool(self._fitting(matter, speaker, held))
+
+    def _of_shape(self, matter: Matter) -> tuple[Request, ...]:
+        if matter.intent is None:
+            return ()
+        return self._frames.get(shape_of(self.catalogue.intents[matter.intent], matter.evolutions) or "", ())
+
+    def _fitting(self, matter: Matter, speaker: str | None, held: Held) -> list[Request]:
+        """The frames that say a matter, by its own names."""
+        frames = self._of_shape(matter)
+        if not frames or matter.intent is None:
+            return []
+        vague = {name.removesuffix(matter.suffix): text for name, text in held.items()}
+        return fitting(frames, self.catalogue.plan(matter.intent, matter.evolutions), speaker, vague)
 
     def _rng(self, purpose: str, seed: int, number: int) -> random.Random:
         """A generator that depends on the seed, the stream and the turn, not on how many streams there are."""

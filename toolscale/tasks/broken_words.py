@@ -66,12 +66,10 @@ def check_broken(environment: Environment) -> Iterator[SpecIssue]:
 
 def _texts(language: LanguageSpec) -> Iterator[tuple[str, str, bool]]:
     """Yield place, text and whether it is a sentence or more, of all phrasings of `language.yaml`."""
-    for kind in ("signatures", "middles", "closings", "corrections", "conditions", "fallbacks", "counts"):
+    for kind in ("signatures", "conditions", "fallbacks", "counts"):
         yield from ((f"{kind}[{number}]", text, True) for number, text in enumerate(getattr(language, kind)))
     for number, text in enumerate(language.openings):
         yield f"openings[{number}]", text, False  # `Hi,` goes on
-    for table, texts in language.asides.items():
-        yield from ((f"asides.{table}[{number}]", text, True) for number, text in enumerate(texts))
     for table, descriptions in language.describe.items():
         yield from ((f"describe.{table}.{name}.text", item.text, False) for name, item in descriptions.items())
     for name, item in language.private.items():
@@ -82,7 +80,7 @@ def _texts(language: LanguageSpec) -> Iterator[tuple[str, str, bool]]:
             (f"quantities.{name}.{part}", text, False) for part in ("text", "noun") if (text := getattr(quantity, part))
         )
     for name, persona in language.personas.items():
-        for kind in ("openings", "signatures", "closings", "middles"):
+        for kind in ("openings", "signatures"):
             for number, text in enumerate(getattr(persona, kind)):
                 yield f"personas.{name}.{kind}[{number}]", text, kind != "openings"
 

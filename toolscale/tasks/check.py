@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from toolscale.config import STREAM_DRAWS
@@ -19,12 +19,16 @@ from toolscale.tasks.asking import unasked_personas
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.broken_words import check_broken
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
+from toolscale.tasks.dialogue import speaker_of
+from toolscale.tasks.evolution import Inapplicable, evolve
+from toolscale.tasks.frames import JOINT, missing
 from toolscale.tasks.message import MORE, PLACE
-from toolscale.tasks.plan import Plan
+from toolscale.tasks.plan import Plan, RulePlan
 from toolscale.tasks.queries import compile_case
 from toolscale.tasks.rule_check import check_breakable, check_rule_cases
 from toolscale.tasks.word_check import check_words
 
+FRAMES = "frames.yaml"
 LONGEST_CHOICE = 64
 """Alternatives of one bracket that are looked at."""
 
@@ -41,7 +45,34 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
         plan = compiler.compile_intent(intent, rules)
         if plan is not None:
             issues += _case_issues(environment, plan)
-    return [*compiler.issues, *issues, *check_constants(environment)]
+    return [*compiler.issues, *issues, *check_constants(environment), *check_frames(environment, compiler, rules)]
+
+
+def check_frames(
+    environment: Environment, compiler: PlanCompiler, rules: Mapping[str, RulePlan]
+) -> Iterator[SpecIssue]:
+    """Yield the shapes of `frames.yaml` that the intents do not have, messages that stand there twice, and those whose
+    places are not those of their shape."""
+    intents, seen = {intent.id: intent for intent in environment.spec.intents.intents}, set[tuple[str, str]]()
+    for number, each in enumerate(environment.spec.frames.frames):
+        place, (intent_id, *lines) = f"frames[{number}]", each.shape.split(JOINT)
+        if each.by not in environment.spec.frames.writers:
+            yield SpecIssue(FRAMES, f"{place}.by", f"unknown writer {each.by!r}", "name one of writers")
+        try:
+            plan = compiler.compile_intent(evolve(environment, intents, intent_id, lines), rules)
+        except (Inapplicable, KeyError) as error:
+            remedy = "`toolscale phrase` lists the shapes"
+            yield SpecIssue(FRAMES, f"{place}.shape", f"there is no shape {each.shape!r}: {error}", remedy)
+            continue
+        speaker = speaker_of(plan, environment.spec.language) if plan is not None else None
+        for position, frame in enumerate(each.say if plan is not None else ()):
+            where, lacking = f"{place}.say[{position}]", missing(frame.say, plan, speaker) if plan is not None else []
+            if lacking:
+                remedy = "write all places of the shape, and no others"
+                yield SpecIssue(FRAMES, where, f"{frame.say!r} lacks or cannot have {', '.join(lacking)}", remedy)
+            if (each.shape, frame.say) in seen:
+                yield SpecIssue(FRAMES, where, f"{frame.say!r} stands there twice", "leave one out")
+            seen.add((each.shape, frame.say))
 
 
 def check_rows(environment: Environment, rows: Rows | None = None) -> list[SpecIssue]:

@@ -56,7 +56,7 @@ _VALUE_ASKED: Mapping[FactKind, str] = {
 def held_back(plan: Plan, environment: Environment, rng: random.Random) -> Held:
     """Draw what the request of a dialogue leaves out; nothing where all of it has to be said at once."""
     language = environment.spec.language
-    speaker = _speaker(plan, language)
+    speaker = speaker_of(plan, language)
     options = [*([(speaker, "", IDENTITY_SHARE)] if speaker else []), *_things(plan, language, speaker), *_values(plan)]
     held = {name: vague for name, vague, share in options if rng.random() < share}
     return held or {name: vague for name, vague, _ in options[:1]}
@@ -79,19 +79,19 @@ def askable(plan: Plan, environment: Environment) -> Iterator[Askable]:
     """Yield what the person of a plan can be asked for: who they are, the rows that they name, the values that they
     give."""
     language = environment.spec.language
-    speaker = _speaker(plan, language)
+    speaker = speaker_of(plan, language)
     said = {name for request in plan.intent.requests for name in names_in(request.say)}
     for name, role in plan.roles.items():
         if name == speaker:
             yield from _identity(role, environment)
-        elif name in said and not role.role.only_said and not role.role.taken_back and _is_described(role):
-            words = (noun_of(role.table, language), *map(_spoken, role.said))
+        elif name in said and not role.role.only_said and _is_described(role):
+            words = (noun_of(role.table, language), *map(spoken, role.said))
             answers: tuple[str, ...] = ("{x^}.",) if role.role.take == "all" else _ROW_SAID
             yield Askable(name, name, "row", "text", words, _with_place(answers, name))
     for name, slot in plan.intent.slots.items():
-        if name in said and not slot.taken_back:
+        if name in said:
             answers = _VALUE_SAID.get(slot.kind, ("It's {x}.",))
-            yield Askable(name, name, "value", slot.kind, (_spoken(name),), _with_place(answers, name))
+            yield Askable(name, name, "value", slot.kind, (spoken(name),), _with_place(answers, name))
 
 
 def replies_of(
@@ -133,7 +133,7 @@ def noun_of(table: str, language: LanguageSpec) -> str:
     return language.nouns.get(table, table.replace("_", " ").removesuffix("s"))
 
 
-def _speaker(plan: Plan, language: LanguageSpec) -> str | None:
+def speaker_of(plan: Plan, language: LanguageSpec) -> str | None:
     """Return the role that openings and signatures name, if no request names it besides."""
     frames = [*_frames(language), *(frame for persona in language.personas.values() for frame in _frames(persona))]
     named = {name for frame in frames for name in names_in(frame)}
@@ -143,7 +143,7 @@ def _speaker(plan: Plan, language: LanguageSpec) -> str | None:
 
 
 def _frames(whose: LanguageSpec | Persona) -> Iterator[str]:
-    yield from (*whose.openings, *whose.middles, *whose.signatures)
+    yield from (*whose.openings, *whose.signatures)
 
 
 def _things(plan: Plan, language: LanguageSpec, speaker: str | None) -> Iterator[tuple[str, str, float]]:
@@ -163,10 +163,9 @@ def _things(plan: Plan, language: LanguageSpec, speaker: str | None) -> Iterator
 
 def _values(plan: Plan) -> Iterator[tuple[str, str, float]]:
     slots: Mapping[str, Slot] = plan.intent.slots
-    if not any(slot.taken_back for slot in slots.values()):
-        for name, slot in slots.items():
-            if slot.vague is not None:
-                yield name, slot.vague, VALUE_SHARE
+    for name, slot in slots.items():
+        if slot.vague is not None:
+            yield name, slot.vague, VALUE_SHARE
 
 
 def _identity(role: RolePlan, environment: Environment) -> Iterator[Askable]:
@@ -175,7 +174,7 @@ def _identity(role: RolePlan, environment: Environment) -> Iterator[Askable]:
     forms = {match[1]: match[2] or "" for match in _COLUMN_PLACE.finditer(role.description.text)}
     columns = environment.schema.tables[role.table].columns
     for column in role.said:
-        kind, words = kind_of_column(column, columns[column].type), _spoken(column)
+        kind, words = kind_of_column(column, columns[column].type), spoken(column)
         said: tuple[str, ...] = _NAME_SAID if words.endswith("name") else _KNOWN_BY_SAID
         said = tuple(one.replace("{words}", words).replace("{words^}", words[:1].upper() + words[1:]) for one in said)
         answers = _with_place(said, f"{role.name}.{column}{forms.get(column, '')}")
@@ -191,7 +190,7 @@ def _is_described(role: RolePlan) -> bool:
     return role.role.text is not None or role.description is not None
 
 
-def _spoken(name: str) -> str:
+def spoken(name: str) -> str:
     """Return a column or slot as it is said: `date of birth`, `due date`."""
     words = re.sub(r"_\d+\b", "", name)
     words = re.sub(r"_(?:cents|id|minutes|at)\Z", "", words)

@@ -99,8 +99,8 @@ def _unused(plan: Plan) -> Found:
     texts = [expression.source for expression in _expressions(plan)]
     texts += [text for role in plan.roles.values() for text in (role.role.where, role.first) if text]
     said = {column for text in texts for column in columns_of(text.replace("{all}", "x"), "say", FILE, "")}
-    for name, slot in plan.intent.slots.items():
-        if name not in said and not slot.taken_back:
+    for name in plan.intent.slots:
+        if name not in said:
             yield f"slots.{name}", "the request says it and nothing depends on it", "use it or leave it out"
 
 
@@ -311,7 +311,7 @@ _UNITS = frozenset(("on", "at", "time", "cents", "minutes", "number", "id", "day
 def _namesakes(plan: Plan) -> Found:
     """A said value goes to the parameter that is named as it is. Where a request says two values of one kind, nothing
     reads which of them is for what: their names are what the author says of it."""
-    slots = {name: slot for name, slot in plan.intent.slots.items() if not slot.taken_back}
+    slots = plan.intent.slots
     for call in plan.calls():
         for name, expression in call.arguments.items():
             owner, given = expression.direct or ("", "")

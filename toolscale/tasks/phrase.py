@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from toolscale.environment.column_kinds import kind_of_column
@@ -14,12 +14,11 @@ from toolscale.language.marks import MASK
 from toolscale.language.phrasing import expand_choices
 from toolscale.language.render import render, with_unit
 from toolscale.patterns import regex
-from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Tense
-from toolscale.tasks.dialogue import NOTHING_HELD, Held, is_anonymous, replies_of
-from toolscale.tasks.message import MORE, PLACE, compose_message
+from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Request, Tense
+from toolscale.tasks.dialogue import NOTHING_HELD, Held, is_anonymous, replies_of, speaker_of
+from toolscale.tasks.message import MORE, PLACE, compose_message, signed
 from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
-from toolscale.tasks.slips import handwritten, misspell
 
 _MORE = regex(r"\s*\{" + MORE + r"(?:_\d+)?\}")
 _MARK = regex("\ue000(\\d+)\ue001")
@@ -41,6 +40,9 @@ FORM_OF_KIND: dict[FactKind, str] = {
     "yes_no": "bool",
 }
 """The form in which a value of a kind is said where the phrasing names none; it always reads back."""
+_FRAME_FORMS: dict[FactKind, tuple[str, ...]] = {"date": ("short", "shortth")}
+"""How the values of a frame are said where it names no form: people leave out the year."""
+_FRAMED = Persona(text="", forms=_FRAME_FORMS)
 _PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those", "is": "are", "was": "were"}
 
 
@@ -52,6 +54,24 @@ class Words:
     skeleton: str
     persona: str | None
     replies: tuple[Reply, ...] = ()
+    agenda: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a case is said."""
+
+    held: Held = field(default_factory=dict)
+    """What the first message leaves out, to be told when asked."""
+    frames: tuple[tuple[Request, ...], ...] = ()
+    """For each matter whole messages that fit the plan; a matter without any is composed of an author's phrasings."""
+    signed_in: bool = False
+    """Nothing says who is speaking."""
+    talked: bool = False
+    """Each matter is a message of its own; else all stand in one."""
+
+
+AT_ONCE = Manner()
 
 
 def put_into_words(
@@ -61,29 +81,31 @@ def put_into_words(
     say: Mapping[str, Any],
     turn: int,
     rng: random.Random,
-    held: Held = NOTHING_HELD,
+    manner: Manner = AT_ONCE,
 ) -> Words:
-    """Return the request of a case. The turn picks the phrasing, so that all of an intent's are used evenly; the rest
-    is drawn. `held`: what it leaves out, to be told when asked."""
+    """Return what the person of a case says. The turn picks the phrasing, so that all of an intent's are used evenly;
+    the rest is drawn."""
     language = environment.spec.language
     body = plan.intent.requests[turn % len(plan.intent.requests)]
     name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
-    persona = language.personas[name] if name else Persona(text="")
-    writer = _Writer(plan, environment, rows, say, persona, rng, held)
-    message = compose_message(body.say, set(plan.intent.roles), language, persona, rng, anonymous=is_anonymous(held))
-    template = writer.inline(message)
-    habits = {habit for habit, share in sorted(persona.habits.items()) if rng.randrange(100) < share}
-    protected = protected_words(plan, language)
-    if rng.randrange(100) < persona.typos and (habits or not persona.habits):
-        template = misspell(template, rng, protected)
-    template = handwritten(template, habits, language.short, rng, protected)
-    lower = "lower" in habits
-    words = Words(writer.fill(template, lower=lower), writer.fill(template, lower=lower, mask=True), name)
-    if not held:
-        return words
-    full = _Writer(plan, environment, rows, say, persona, rng)
-    replies = replies_of(plan, environment, held, lambda text: full.fill(full.inline(text), lower=lower), rng)
-    return replace(words, replies=replies)
+    framed = bool(manner.frames and manner.frames[0])
+    persona = _FRAMED if framed or not name else language.personas[name]
+    writer = _Writer(plan, environment, rows, say, persona, rng, manner.held)
+    anonymous = manner.signed_in or is_anonymous(manner.held)
+    parts = compose_message(body.say, set(plan.intent.roles), language, persona, rng, anonymous=anonymous)
+    for number, frames in enumerate(manner.frames[: len(parts)]):
+        if frames:
+            parts[number] = frames[turn % len(frames)].say
+    if framed and not anonymous and (speaker := speaker_of(plan, language)):
+        parts[0] = signed(parts[0], speaker, rng)
+    texts = [writer.inline(part) for part in (parts if manner.talked else ["\n\n".join(parts)])]
+    said = [writer.fill(text) for text in texts]
+    skeleton = "\n".join(writer.fill(text, mask=True) for text in texts)
+    replies: tuple[Reply, ...] = ()
+    if manner.talked:
+        full = _Writer(plan, environment, rows, say, persona, rng)
+        replies = replies_of(plan, environment, manner.held, lambda text: full.fill(full.inline(text)), rng)
+    return Words(said[0], skeleton, None if framed else name, replies, tuple(said[1:]))
 
 
 def phrasings(
@@ -93,10 +115,10 @@ def phrasings(
     say: Mapping[str, Any],
     most: int,
 ) -> list[str]:
-    """Return up to `most` ways in which the plan's own phrasings say one case, without slips: what all of them have
+    """Return up to `most` ways in which the plan's own phrasings say one case: what all of them have
     belongs to its meaning. The same for the same case.
 
-    `said`: role -> described columns. The kinds of people and their habits do not matter, their openings do.
+    `said`: role -> described columns. The kinds of people do not matter, their openings do.
     """
     language, requests = environment.spec.language, plan.intent.requests
     rows = {name: [dict(said.get(name, {}))] for name in plan.roles}
@@ -107,9 +129,28 @@ def phrasings(
         name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
         persona = language.personas[name] if name else Persona(text="")
         writer = _Writer(plan, environment, rows, say, persona, rng)
-        text = writer.inline(compose_message(body.say, set(plan.intent.roles), language, persona, rng))
-        found[writer.fill(text)] = None
+        parts = compose_message(body.say, set(plan.intent.roles), language, persona, rng)
+        found[writer.fill(writer.inline("\n\n".join(parts)))] = None
     return list(found)
+
+
+def places_said(
+    plan: Plan,
+    environment: Environment,
+    said: Mapping[str, Mapping[str, Any]],
+    say: Mapping[str, Any],
+    but: str | None,
+    rng: random.Random,
+) -> dict[str, str]:
+    """Return what will stand in each place of a frame in one case: slots, rows, and the columns that describe a row.
+    `but`: the role that is left out."""
+    rows = {name: [dict(said.get(name, {}))] for name in plan.roles}
+    writer = _Writer(plan, environment, rows, say, _FRAMED, rng)
+    places = [*plan.intent.slots]
+    for name, role in plan.roles.items():
+        if name != but and (role.role.text is not None or role.description is not None):
+            places += [name, *(f"{name}.{column}" for column in role.said)]
+    return {place: writer.fill(writer.inline(f"x {{{place}}}"))[2:] for place in places}
 
 
 class _Writer:
@@ -127,6 +168,8 @@ class _Writer:
         self.plan, self.environment, self.rows, self.say, self.rng = plan, environment, rows, say, rng
         self.forms: dict[str, str] = {kind: rng.choice(forms) for kind, forms in persona.forms.items()}
         self.values: list[str] = []
+        self.verbatim = persona is _FRAMED
+        """Whether letters stay as they were written, also at the beginning of a sentence."""
 
     def inline(self, template: str) -> str:
         """Replace every place by words and marks, one mark for each value."""
@@ -134,11 +177,13 @@ class _Writer:
         text = re.sub(r"[^\S\n]*\n[^\S\n]*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
         return re.sub(r" +([,.!?;:])", r"\1", re.sub(r"\n{3,}", "\n\n", text))
 
-    def fill(self, marked: str, *, lower: bool = False, mask: bool = False) -> str:
+    def fill(self, marked: str, *, mask: bool = False) -> str:
         """Put the values in the places of their marks; with `mask`, a box for each."""
         text = _MARK.sub(lambda match: MASK if mask else self.values[int(match[1])], marked)
         text = _TWO_ARTICLES.sub("", text)
-        return text.lower() if lower else _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+        if self.verbatim:
+            return text
+        return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
     def _place(self, match: re.Match[str]) -> str:
         name, column, capital, pronoun, form = match.groups()
@@ -190,15 +235,3 @@ def stated_adjectives(role: RolePlan, language: LanguageSpec) -> str:
     known = language.adjectives.get(role.table, {})
     parts = [text.replace(f"{role.name}.", "") for text in conjuncts(role.role.where)] if role.role.where else []
     return " ".join(known[part] for part in parts if part in known)
-
-
-def protected_words(plan: Plan, language: LanguageSpec) -> frozenset[str]:
-    """Words that carry meaning which a gate looks for: cues and adjectives."""
-    texts = [
-        cue
-        for role in plan.roles.values()
-        for cue in (*role.role.cues, *(role.description.cues if role.description else ()))
-    ]
-    texts += [word for words in language.adjectives.values() for word in words.values()]
-    texts += [cue for cues in language.enum_cues.values() for cue in cues]
-    return frozenset(word for text in texts for word in text.lower().split())

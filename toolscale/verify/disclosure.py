@@ -7,6 +7,7 @@ from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language.inquiries import read_inquiry
 from toolscale.language.render import contains_words, states
 from toolscale.records import Candidate, FactKind, Reply, Tense
+from toolscale.tasks.channel import context_of
 from toolscale.tasks.dialogue import askable, question_for
 from toolscale.verify.subject import Subject
 
@@ -14,9 +15,12 @@ from toolscale.verify.subject import Subject
 def undisclosed(subject: Subject) -> str | None:
     """Return what is wrong with the replies of a dialogue, or None; None for what is no dialogue."""
     candidate = subject.candidate
+    signed_in = context_of(subject.plan, subject.environment, subject.inputs.said)
+    if candidate.context not in ("", signed_in):
+        return f"the desk says {candidate.context!r} of the person, and knows {signed_in!r}"
     if candidate.turns != "dialogue":
         return "a request with replies is no dialogue" if candidate.replies else None
-    if not candidate.held:
+    if not candidate.held and not candidate.agenda:
         return "nothing is held back: the request says all"
     known = [(each.about, each.sort, each.kind, each.words) for each in askable(subject.plan, subject.environment)]
     if [(each.about, each.sort, each.kind, each.words) for each in candidate.replies] != known:

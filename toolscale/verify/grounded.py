@@ -4,7 +4,7 @@ it was made from."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from toolscale.environment.column_kinds import kind_of_column, values_of_column
 from toolscale.language.mentions import Mention, mentions
 from toolscale.language.render import contains_words, render, states
 from toolscale.patterns import regex
-from toolscale.records import FactKind, Intent, Tense
+from toolscale.records import Candidate, FactKind, Intent, Tell, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import FORM_OF_KIND
@@ -72,7 +72,7 @@ def _misworded(subject: Subject) -> str | None:
         return None
     from toolscale.verify.wording import unaccounted_words
 
-    found = list(islice(unaccounted_words(subject.candidate.heard, meaning_of(subject)), SHOWN))
+    found = list(islice(unaccounted_words(subject.candidate.spoken, meaning_of(subject)), SHOWN))
     return "; ".join(found) or None
 
 
@@ -123,25 +123,45 @@ _ASKING = regex(
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that
 ask nothing at all."""
 
+_MATTER = regex(r"[a-z](_\d+)\b")
 _WANTING = regex(r"\b(?:need (?:the|its|his|her|their|your)|give)\b(?P<wanted>[^.?!\n]*)", re.IGNORECASE)
 """Words that ask to be told something if what they want is a fact: the professor, but not the deposit back. *I'd like
 the voucher* wants the voucher."""
 
 
 def _unasked(subject: Subject) -> str | None:
-    """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a
+    """Return the first fact of a matter that asks nothing at all. Whether a message asks for *this* fact is for a
     person to read. What the person of a dialogue answers asks nothing."""
     intent = subject.plan.intent
-    owed = all(is_owed(intent, tell) for tell in intent.tell)
-    if (
-        owed
-        or intent.outcome != "fulfil"
-        or not subject.facts
-        or _asks(intent, subject.candidate.request.replace("to say", ""))
-    ):
+    if intent.outcome != "fulfil" or not subject.facts:
         return None
-    fact = subject.facts[0]
-    return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"
+    for suffix, said in _messages(subject.candidate):
+        due = [tell for tell in intent.tell if suffix is None or _matter(tell) == suffix]
+        if not all(is_owed(intent, tell) for tell in due) and not _asks(intent, said.replace("to say", "")):
+            fact = subject.facts[0]
+            return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"
+    return None
+
+
+def _messages(candidate: Candidate) -> Iterator[tuple[str | None, str]]:
+    """Yield what is said of each matter, with what its names end in; all at once where it is one message. Of what is
+    somebody else's nothing is told, whoever asks for it."""
+    if not candidate.agenda:
+        yield None, candidate.request
+        return
+    lines = [line for line in candidate.evolutions if line.startswith(("compose ", "pry "))]
+    yield "", candidate.request
+    composed = 1
+    for line, said in zip(lines, candidate.agenda, strict=False):
+        if line.startswith("compose "):
+            composed += 1
+            yield f"_{composed}", said
+
+
+def _matter(tell: Tell) -> str:
+    """What the names in a fact end in."""
+    found = _MATTER.search(f"{tell.is_} {tell.about or ''}")
+    return found[1] if found else ""
 
 
 def _asks(intent: Intent, text: str) -> bool:

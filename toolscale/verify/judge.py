@@ -30,7 +30,7 @@ from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.outdated import outdated
-from toolscale.verify.referents import Scene, not_left_alone, unclear_referent
+from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.solvable import UNTRIED, Trial, Tried, try_out
 from toolscale.verify.states import EndStates
@@ -269,8 +269,7 @@ class Judge:
 
     def _unclear(self, subject: Subject) -> str | None:
         scene = Scene(subject.candidate, subject.plan, subject.inputs.said, subject.writes)
-        written = not_left_alone(subject.plan, subject.candidate, subject.touched)
-        return written or unclear_referent(scene, self.environment.spec.language.referents)
+        return unclear_referent(scene, self.environment.spec.language.referents)
 
     def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:
         return next((t for t in trajectories if subject.score(t)), None)

@@ -3,7 +3,7 @@ and *leave that one alone* about a row that is written all the same."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolscale.language.mentions import lower_keeping_length
@@ -47,19 +47,6 @@ def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> st
     return None
 
 
-def not_left_alone(plan: Plan, candidate: Candidate, touched: Collection[tuple[str, tuple[Any, ...]]]) -> str | None:
-    """Return the row that the request mentions as one to be left alone, and that the calls write, or None. `touched`:
-    the rows that they write, by table and key."""
-    for name, role in plan.roles.items():
-        if not role.role.only_said or role.role.taken_back:
-            continue
-        for key in candidate.bindings.get(name, ()):
-            if (role.table, tuple(key)) in touched:
-                told = " ".join(map(str, key))
-                return f"the request says of {told} in {role.table} that it is not meant, and the calls write it"
-    return None
-
-
 def named_twice(scene: Scene, table: str) -> bool:
     """Whether at the end of the request *that* row of a table would be unclear."""
     return len(_antecedents(scene, table, _in_order(scene))) > 1
@@ -71,11 +58,7 @@ def _antecedents(scene: Scene, table: str, before: list[Named]) -> list[str]:
     if not before:
         return []
     matter = matter_of(before[-1].role.name)
-    rows = [
-        one
-        for one in before
-        if one.role.table == table and matter_of(one.role.name) == matter and not one.role.role.taken_back
-    ]
+    rows = [one for one in before if one.role.table == table and matter_of(one.role.name) == matter]
     given = {value for call in scene.writes for value in call.arguments.values() if isinstance(value, str)}
     used = [one for one in rows if one.role.role.only_said or given.intersection(one.key)]
     return list({one.key: one.words for one in used or rows}.values())

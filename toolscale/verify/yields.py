@@ -76,9 +76,10 @@ class Yield:
 
     @property
     def is_barren(self) -> bool:
-        """Whether it yields nothing, and should: an intent that cannot be evolved only gives fewer evolved tasks, but
-        one whose evolutions are all rejected is at fault."""
-        return not self.accepted and (self.kind == "plain" or self.judged > 0)
+        """Whether it yields nothing, and should: an intent that can seldom be evolved only gives fewer evolved tasks,
+        but one whose evolutions are all rejected is at fault."""
+        least = {"plain": 0, "evolved": STREAM_CANDIDATES, "turned": 1}
+        return not self.accepted and self.judged >= least[self.kind]
 
     @property
     def is_poor(self) -> bool:
@@ -214,6 +215,9 @@ def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tu
     found = 0
     for turn in range(max(STREAM_DRAWS, candidates)):
         number = source.number(stream, turn)
-        if found < candidates and (candidate := source.draw(0, number, answer="form")) is not None:
+        if found == candidates:
+            return
+        candidate = source.draw(0, number, "single") or source.draw(0, number, "dialogue")
+        if candidate is not None:
             found += 1
             yield number, candidate

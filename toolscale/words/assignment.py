@@ -85,7 +85,7 @@ def assignment_of(subject: Subject) -> Assignment:
         other=others[candidate.number % len(others)] if others else template,
         values=tuple(_values(subject)),
         cues=tuple(dict.fromkeys(_cues(subject))),
-        choices=tuple(dict.fromkeys(_choices(subject))),
+        choices=tuple(dict.fromkeys(choices_of(subject))),
         verbs=tuple(_verbs(meaning)),
         asks=tuple(_asked(subject, meaning)),
         persona=persona.text if persona else "anybody",
@@ -115,7 +115,8 @@ def _cues(subject: Subject) -> Iterator[str]:
             yield from role.description.cues if role.description else ()
 
 
-def _choices(subject: Subject) -> Iterator[tuple[str, ...]]:
+def choices_of(subject: Subject) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each choice that a call takes, one of which the request must have."""
     cues = subject.environment.spec.language.enum_cues
     steps = [each.plan for each in subject.recording.calls if each.plan is not None]
     for step in (*steps, *(step for step, _ in subject.recording.forbidden)):

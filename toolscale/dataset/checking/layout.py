@@ -21,12 +21,12 @@ from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.parquet import count_rows
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
-from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 from toolscale.patterns import regex
 from toolscale.records import FileEntry, Manifest
 
 PICTURES = ("gates.png", "calls.png")
-WORLD_FILES = (*FILES, POLICY_TEXT, DATABASE, TOOLS, ADMISSION)
+WORLD_FILES = (*(name for name in FILES if name not in OPTIONAL), POLICY_TEXT, DATABASE, TOOLS, ADMISSION)
 MOST_PICTURE_BYTES = 2_000_000
 
 
@@ -39,6 +39,7 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
             yield Finding(path, "integrity", f"{MANIFEST} lists the file {count} times")
     wanted = {path for domain in manifest.domains for path in _files_of(domain, listed)} | {CARD}
     known = wanted | {path for domain in manifest.domains for path in given_files(domain)}
+    known |= {f"environments/{domain}/{name}" for domain in manifest.domains for name in OPTIONAL}
     known |= {CHANGES} if manifest.release is not None else set()
     for path in sorted(set(listed) - known):
         yield Finding(

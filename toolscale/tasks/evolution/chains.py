@@ -10,45 +10,41 @@ from toolscale.records import QUIET, Intent
 from toolscale.tasks.evolution.evolve import OPERATORS, evolve_once
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 
-ALONE = ("obscure", "constrain", "batch", "distract", "correct", "pry")
-"""Operators that make one matter harder."""
-
-SOFT = ("obscure", "distract", "correct")
-"""Those that leave what is done as it is, and so can follow a composition or a refusal."""
-
 DEEP = ("constrain", "batch")
-"""Those that change what is done within one matter."""
+"""Operators that change what is done within one matter."""
 
-SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
-    (ALONE,): 28,
-    (DEEP, SOFT): 18,
-    (SOFT, SOFT): 8,
-    (("compose",),): 11,
-    (ALONE, ("compose",)): 17,
-    (("compose",), SOFT): 7,
-    (ALONE, ("compose",), (*SOFT, "pry")): 4,
-    (("batch",), ("compose",)): 3,
-    (("compose",), ("compose",)): 3,
-    (ALONE, ("compose",), ("compose",)): 3,
+ALONE = (*DEEP, "obscure")
+"""Those that make one matter harder."""
+
+Shapes = Mapping[tuple[tuple[str, ...], ...], int]
+"""Shapes of chains with weights: each place names the operators of which one is drawn."""
+
+SINGLE: Shapes = {(ALONE,): 4, (("batch",), ("obscure",)): 1}
+"""Of a request that is fulfilled, and said at once: people write about one thing at a time."""
+
+TALKED: Shapes = {
+    (ALONE,): 25,
+    (("compose",),): 25,
+    (ALONE, ("compose",)): 25,
+    (("pry",),): 10,
+    (("compose",), ("pry",)): 5,
+    (("compose",), ("compose",)): 10,
 }
-"""Shapes of chains of a request that is fulfilled, with weights: each place names the operators of which one is drawn.
+"""Of one in a dialogue, where people come back with the next matter."""
 
-Most people ask for one thing at a time: about six in ten tasks hold one matter, plain ones and refusals included, and
-three in a hundred three of them. What makes a task hard lies within a matter."""
+REFUSED: Shapes = {(("obscure",),): 1}
+"""For a request that is refused or handed over."""
 
-REFUSED: Mapping[tuple[tuple[str, ...], ...], int] = {(SOFT,): 1}
-"""Shapes for a request that is refused or handed over."""
+TURNED: Shapes = {(("refuse",),): 1, (("refuse",), ("obscure",)): 1}
+"""That turn a request that is fulfilled into one that is refused."""
 
-TURNED: Mapping[tuple[tuple[str, ...], ...], int] = {(("refuse",),): 2, (("refuse",), SOFT): 3}
-"""Shapes that turn a request that is fulfilled into one that is refused."""
-
-WEIGHTS: Mapping[str, float] = {"constrain": 5, "batch": 4, "obscure": 2, "pry": 0.5}
-"""How much sooner an operator is tried than `distract` and `correct`, which nearly always apply."""
+WEIGHTS: Mapping[str, float] = {"batch": 3, "obscure": 3}
+"""How much sooner an operator is tried than the others. Few people write conditions."""
 
 PARTNERS = {"fulfil": 86, "refuse": 10, "transfer": 4}
 """Weights of the outcomes of what is composed."""
 
-QUIET_SHARE = 0.5
+QUIET_SHARE = 0.75
 """The share of the matters with separate questions (`asks`) that ask nothing."""
 
 TRIES = 8
@@ -62,11 +58,12 @@ def draw_chain(
     partners: Sequence[Intent],
     *,
     turned: bool,
+    talked: bool,
     rng: random.Random,
 ) -> tuple[str, ...]:
     """Draw a chain of evolutions that applies to an intent; an empty one if none does. `partners` are what may be
-    composed."""
-    shapes = _shapes(intent, turned)
+    composed, `talked` whether it is for a dialogue."""
+    shapes = _shapes(intent, turned, talked)
     start: tuple[str, ...] = (QUIET,) if not turned and is_quiet(intent, rng) else ()
     for _ in range(TRIES):
         (shape,) = rng.choices(list(shapes), list(shapes.values()))
@@ -85,7 +82,8 @@ def first_lines(
     environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], *, turned: bool
 ) -> Iterator[str]:
     """Yield every line that a chain of an intent can begin with. If there is none, no chain is ever drawn for it."""
-    for operator in dict.fromkeys(name for shape in _shapes(intent, turned) for name in shape[0]):
+    shapes = [shape for talked in (False, True) for shape in _shapes(intent, turned, talked)]
+    for operator in dict.fromkeys(name for shape in shapes for name in shape[0]):
         options = OPERATORS[operator][1]
         lines = (
             options(environment, intent)
@@ -106,8 +104,10 @@ def _repeats(line: str, chain: Sequence[str]) -> bool:
     return role.startswith("obscure ") and any(other.partition(":")[0] == role for other in chain)
 
 
-def _shapes(intent: Intent, turned: bool) -> Mapping[tuple[tuple[str, ...], ...], int]:
-    return TURNED if turned else SHAPES if intent.outcome == "fulfil" else REFUSED
+def _shapes(intent: Intent, turned: bool, talked: bool) -> Shapes:
+    if turned or intent.outcome != "fulfil":
+        return TURNED if turned else REFUSED
+    return TALKED if talked else SINGLE
 
 
 def _draw(

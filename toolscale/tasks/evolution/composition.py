@@ -26,7 +26,7 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
     persons = {name for name, role in other.roles.items() if role.by == IDENTITY and not role.only_said}
     if not shared or not persons <= shared or intent.outcome != "fulfil":
         raise Inapplicable(f"{intent.id} and {other.id} are not one person's")
-    suffix = f"_{_parts(intent) + 1}"
+    suffix = suffix_after(intent)
     second = rename_intent(other, suffix, shared)
     tells = (*intent.tell, *second.tell) if second.outcome != "refuse" else intent.tell
     refused = (*intent.refused, *second.refused)
@@ -70,9 +70,9 @@ def _asked_first(intent: Intent) -> Iterator[FindStep]:
             yield FindStep.model_construct(find=name)
 
 
-def _parts(intent: Intent) -> int:
-    """How many matters an intent has."""
-    return max([1, *(int(matter[1:]) for matter in map(matter_of, intent.roles) if matter)])
+def suffix_after(intent: Intent) -> str:
+    """Return what the names of the next matter end in that is put behind an intent: `_2`."""
+    return f"_{max([1, *(int(matter[1:]) for matter in map(matter_of, intent.roles) if matter)]) + 1}"
 
 
 def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator[str]:

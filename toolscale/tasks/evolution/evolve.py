@@ -9,14 +9,7 @@ from toolscale.records import QUIET, Intent
 from toolscale.tasks.asking import asking, quiet
 from toolscale.tasks.evolution.composition import compose
 from toolscale.tasks.evolution.conditions import constrain, constrain_options
-from toolscale.tasks.evolution.descriptions import (
-    correct,
-    correct_options,
-    distract,
-    distract_options,
-    obscure,
-    obscure_options,
-)
+from toolscale.tasks.evolution.descriptions import obscure, obscure_options
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.refusals import pry, pry_options, refuse, refuse_options
 from toolscale.tasks.evolution.sets import batch, batch_options
@@ -33,8 +26,6 @@ Options = Callable[[Environment, Intent], Iterator[str]]
 
 OPERATORS: Mapping[str, tuple[Callable[..., Intent], Options | None]] = {
     "obscure": (obscure, obscure_options),
-    "distract": (distract, distract_options),
-    "correct": (correct, correct_options),
     "constrain": (constrain, constrain_options),
     "batch": (batch, batch_options),
     "pry": (pry, pry_options),

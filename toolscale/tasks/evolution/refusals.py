@@ -9,6 +9,7 @@ from toolscale.language.phrasing import alternatives
 from toolscale.records import CallStep, Intent, Request, Role, Rule, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.lawful import broken_case, calls_of_steps
+from toolscale.tasks.message import NEXT
 from toolscale.tasks.names import conjuncts
 
 
@@ -83,7 +84,9 @@ def pry(environment: Environment, intent: Intent, name: str) -> Intent:
             "when": (*intent.when, *apart, *([private.when] if private.when else [])),
             "tell": (*intent.tell, no, *private.withhold),
             "requests": tuple(
-                Request.model_construct(say=f"{request.say} {alternatives(private.asks)}", persona=request.persona)
+                Request.model_construct(
+                    say=f"{request.say} {NEXT} {alternatives(private.asks)}", persona=request.persona
+                )
                 for request in intent.requests
             ),
         }

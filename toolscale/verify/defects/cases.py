@@ -56,8 +56,7 @@ def missing_row(ground: Ground, candidate: Candidate, rng: random.Random) -> Pla
 
 def lost_slot(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A value that the user invents is missing from the record."""
-    slots = ground.plan_of(candidate).intent.slots
-    slot = pick(rng, [name for name in candidate.say if not slots[name].taken_back])
+    slot = pick(rng, [*candidate.say])
     if slot is None:
         return None
     return Planted(

@@ -5,68 +5,10 @@ from __future__ import annotations
 
 import random
 import re
-from typing import Any
 
-from toolscale.records import Candidate, IfStep, Intent, PlanStep, Tell
-from toolscale.tasks.evolution.renaming import rename_expression, rename_steps, rename_tell
+from toolscale.records import Candidate, IfStep, PlanStep, Tell
 from toolscale.tasks.names import matter_of, step_names
 from toolscale.verify.defects.planting import OPEN, Defect, Ground, Planted, pick, twist, words_of
-
-
-def taken_back_used(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The plan uses the value or row that was taken back."""
-    return _taken_back(ground, candidate, rng, exchanged=False)
-
-
-def correction_reversed(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The plan takes what the person wants for taken back, and uses what was taken back."""
-    return _taken_back(ground, candidate, rng, exchanged=True)
-
-
-def _taken_back(ground: Ground, candidate: Candidate, rng: random.Random, *, exchanged: bool) -> Planted | None:
-    intent = ground.plan_of(candidate).intent
-    said_first = [(name, _corrected(name, intent.slots)) for name, slot in intent.slots.items() if slot.taken_back]
-    said_first += [(name, _corrected(name, intent.roles)) for name, role in intent.roles.items() if role.only_said]
-    pair = pick(rng, [pair for pair in said_first if pair[1] is not None])
-    if pair is None:
-        return None
-    was, name = pair
-    if name in intent.slots:
-        changed = _renamed(intent, {}, {name: was})
-        slots = {**intent.slots, name: intent.slots[was], was: intent.slots[name]}
-        changed = changed.model_copy(update={"slots": slots if exchanged else intent.slots})
-    else:
-        changed = _renamed(intent, {name: was}, {})
-        roles = {
-            **intent.roles,
-            **{each: intent.roles[each].model_copy(update={"only_said": each == name}) for each in (name, was)},
-        }
-        changed = changed.model_copy(update={"roles": roles if exchanged else intent.roles})
-    # What is done depends on it through a look-up alone.
-    if (changed.do, changed.tell, changed.roles) == (intent.do, intent.tell, intent.roles):
-        return None
-    return twist(ground, candidate, changed, f"{was} is used for {name}")
-
-
-def _corrected(was: str, names: Any) -> str | None:
-    """What was said instead of what was taken back: `amount` for `was_amount`, None for what is only mentioned."""
-    name = was.removeprefix("was_")
-    return next((each for each in (name, re.sub(r"_\d+$", "", name)) if each != was and each in names), None)
-
-
-def _renamed(intent: Intent, names: dict[str, str], slots: dict[str, str]) -> Intent:
-    """The intent with other names in all that is done and told."""
-    refused = tuple(
-        part.model_copy(
-            update={
-                "do": rename_steps(part.do, names, slots),
-                "about": part.about and rename_expression(part.about, names, slots),
-            }
-        )
-        for part in intent.refused
-    )
-    tells = tuple(rename_tell(tell, names, slots) for tell in intent.tell)
-    return intent.model_copy(update={"do": rename_steps(intent.do, names, slots), "tell": tells, "refused": refused})
 
 
 def condition_turned(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -153,8 +95,6 @@ def refused_part_done(ground: Ground, candidate: Candidate, rng: random.Random) 
 DEFECTS = tuple(
     Defect(plant.__name__, "plan", words_of(plant), plant, OPEN.get(plant.__name__, ""))
     for plant in (
-        taken_back_used,
-        correction_reversed,
         condition_turned,
         withheld_told,
         labels_exchanged,

@@ -77,12 +77,7 @@ def _types(plan: Plan) -> dict[str, str]:
     roles = [role for role in plan.roles.values() if not role.role.only_said]
     found = {f"{role.name}.{column}": str(kind) for role in roles for column, kind in role.finder.columns.items()}
     kinds = {"money": "cents", "number": "int", "duration": "int", "digits": "text", "id": "text"}
-    return found | {f"say.{name}": kinds.get(slot.kind, slot.kind) for name, slot in said_slots(plan).items()}
-
-
-def said_slots(plan: Plan) -> dict[str, Slot]:
-    """The slots whose values count: those that were not taken back."""
-    return {name: slot for name, slot in plan.intent.slots.items() if not slot.taken_back}
+    return found | {f"say.{name}": kinds.get(slot.kind, slot.kind) for name, slot in plan.intent.slots.items()}
 
 
 def wrong_slot(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -108,7 +103,7 @@ def exchanged_values(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 
 def _exchanged(plan: Plan, rng: random.Random, *, texts: bool) -> Bent:
-    slots = {name: slot for name, slot in said_slots(plan).items() if (slot.kind == "text") == texts}
+    slots = {name: slot for name, slot in plan.intent.slots.items() if (slot.kind == "text") == texts}
     pairs = [(a, b) for a in slots for b in slots if a < b and slots[a].kind == slots[b].kind]
     pair = pick(rng, pairs)
     if pair is None:
@@ -409,7 +404,7 @@ def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:
 def lost_slot_phrase(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A phrasing does not say a value that the user invents."""
     plan = ground.plan_of(candidate)
-    slot = pick(rng, said_slots(plan))
+    slot = pick(rng, plan.intent.slots)
     if slot is None:
         return None
     # The phrasing in which the case is put into words: lint does not look at all of them where a chain of evolutions

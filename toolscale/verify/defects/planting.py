@@ -75,7 +75,6 @@ class Defect:
 
 OPEN = {
     "exchanged_values": "both values stand in the request, and nothing reads which of them is for what",
-    "correction_reversed": "both values stand in the request, and nothing reads which of them is taken back",
     "condition_turned": (
         "nothing compares the words of a condition with its test; language.yaml gives both in one place"
     ),
@@ -247,14 +246,11 @@ _FORMS: Mapping[str, tuple[str, ...]] = {
 def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
     """Every slot and described column of a candidate that stands in its request in one form, in that form.
 
-    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named. What was taken
-    back is left out too.
+    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named.
     """
     plan, chosen = ground.plan_of(candidate), ground.recording(candidate).chosen
     values: list[tuple[str, FactKind, Any, Any]] = [
-        (name, slot.kind, candidate.say[name], slot.tense)
-        for name, slot in plan.intent.slots.items()
-        if not slot.taken_back
+        (name, slot.kind, candidate.say[name], slot.tense) for name, slot in plan.intent.slots.items()
     ]
     for name, columns in ground.inputs(plan, candidate).said.items():
         role = plan.roles[name]

@@ -23,7 +23,6 @@ from toolscale.verify.wording.shape import unshapely
 from toolscale.verify.wording.things import (
     denied_cues,
     misplaced,
-    not_taken_back,
     unpaired,
     wrong_company,
     wrong_conditions,
@@ -34,7 +33,7 @@ __all__ = ["Meaning", "unaccounted_words"]
 
 RULES = (
     unknown_words, widening_words, unanswered, wrong_wishes, strange_figures, misplaced, unpaired, denied_cues,
-    wrong_conditions, wrong_company, wrong_deeds, not_taken_back,
+    wrong_conditions, wrong_company, wrong_deeds,
 )  # fmt: skip
 """Each yields what it finds in a request, held against the plan's own phrasings."""
 

@@ -11,7 +11,6 @@ from toolscale.language.marks import Known
 from toolscale.language.verbs import FAMILIES, past_forms
 from toolscale.patterns import regex
 from toolscale.records import LanguageSpec, Persona
-from toolscale.tasks.message import NEXT
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import phrasings
 from toolscale.tasks.plan import Plan
@@ -57,7 +56,7 @@ class Meaning:
 
     def read(self, text: str) -> Reading:
         """Read a request of this plan."""
-        return read(text, self.known, self.today, self.language.short)
+        return read(text, self.known, self.today)
 
     @cached_property
     def phrasings(self) -> tuple[Reading, ...]:
@@ -173,24 +172,22 @@ class Meaning:
 
     @property
     def _speakers(self) -> list[LanguageSpec | Persona]:
-        """Whatever has greetings and joins: the language as a whole, and each kind of person."""
+        """Whatever has greetings: the language as a whole, and each kind of person."""
         return [self.language, *self.language.personas.values()]
 
     def _texts(self) -> Iterator[str]:
-        language, requests = self.language, self.plan.intent.requests
-        yield from (request.say for request in requests)
+        language = self.language
+        yield from (request.say for request in self.plan.intent.requests)
         for role in self.plan.roles.values():
             yield role.role.text or ""
             if role.description is not None:
                 yield role.description.text
                 yield from language.adjectives.get(role.table, {}).values()
             yield " ".join(role.role.cues)
-        if any(NEXT in request.say for request in requests):
-            yield from (join for source in self._speakers for join in source.joins)
 
     def _frames(self) -> Iterator[str]:
         for source in self._speakers:
-            for frames in (source.openings, source.signatures, source.closings, source.middles):
+            for frames in (source.openings, source.signatures):
                 yield from frames
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -137,12 +137,11 @@ class Reading:
         return OPENING.search(COURTESY.sub(" ", self.masked)) is not None
 
 
-def read(text: str, known: Sequence[Known], today: str, short: Mapping[str, str]) -> Reading:
-    """Read a request. `short`: word -> abbreviation, which is written out."""
+def read(text: str, known: Sequence[Known], today: str) -> Reading:
+    """Read a request."""
     marks = marks_of(text, known, today)
     boxed = masked(lower_keeping_length(text), marks)
-    spelled = {written: word for word, written in short.items() if written.isalnum()} | _BARE
-    return Reading(text, _ABBREVIATION.sub(lambda found: spelled.get(found[0], found[0]), boxed), marks)
+    return Reading(text, _ABBREVIATION.sub(lambda found: _BARE.get(found[0], found[0]), boxed), marks)
 
 
 _ABBREVIATION = regex(r"(?<![\w'])[a-z]+(?![\w'])")

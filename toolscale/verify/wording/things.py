@@ -12,7 +12,7 @@ from toolscale.language.render import spans_of
 from toolscale.patterns import regex
 from toolscale.tasks.lint import SIZES, TIMES
 from toolscale.verify.wording.meaning import Meaning
-from toolscale.verify.wording.patterns import CORRECTING, ELSE, HIGH, LOW
+from toolscale.verify.wording.patterns import ELSE, HIGH, LOW
 from toolscale.verify.wording.reading import Reading, stem, words_of
 from toolscale.verify.wording.vocabulary import BETWEEN, DOING, LACKING, NEGATIONS
 
@@ -278,7 +278,7 @@ def wrong_deeds(text: Reading, meaning: Meaning) -> Iterator[str]:
                         found.add((name, verb))
         return found
 
-    mentioned = {n for n, role in meaning.plan.roles.items() if role.role.only_said and not role.role.taken_back}
+    mentioned = {n for n, role in meaning.plan.roles.items() if role.role.only_said}
     usual = set().union(*(joined(one) for one in meaning.phrasings))
     values = {known.name: known.value for known in meaning.known}
     for name, verb in sorted(joined(text) - usual):
@@ -288,46 +288,3 @@ def wrong_deeds(text: Reading, meaning: Meaning) -> Iterator[str]:
 def is_left(reading: Reading, sentence: str) -> bool:
     """Whether a sentence speaks of leaving something."""
     return bool(NEGATIONS & set(words_of(sentence)))
-
-
-def not_taken_back(text: Reading, meaning: Meaning) -> Iterator[str]:
-    """Yield what the plan takes back and the text does not, or takes back the other way round."""
-    intent = meaning.plan.intent
-    gone = {name for name, role in intent.roles.items() if role.taken_back}
-    gone |= {name for name, slot in intent.slots.items() if slot.taken_back}
-    for known in meaning.known:
-        if known.name.partition(".")[0] not in gone:
-            continue
-        kept = {
-            other.name
-            for other in meaning.known
-            if other.name.partition(".")[0] not in gone and _is_like(meaning, known.name, other.name)
-        }
-        places = [at for at, _ in text.places(known.name) if denial(text, at) == "not"]
-        last = max(places, default=-1)
-        marks = [at for name in kept for at, _ in text.places(name) if at > last]
-        marks += [
-            at for cue in _cues_like(meaning, known.name, gone) for at, _ in spans_of(cue, text.masked) if at > last
-        ]
-        corrected = CORRECTING.search(text.masked, last + 1) is not None or any(
-            denial(text, at) != "not" for at, _ in text.places(known.name)
-        )
-        if last >= 0 and (not corrected or not marks):
-            yield f"it does not take back {known.value!r}"
-
-
-def _cues_like(meaning: Meaning, name: str, gone: set[str]) -> list[str]:
-    """The cues of the rows of the same table that are not taken back."""
-    table = {role: plan.table for role, plan in meaning.plan.roles.items()}
-    alike = [r for r, t in table.items() if t == table.get(name.partition(".")[0]) and r not in gone]
-    plans = [meaning.plan.roles[role] for role in alike]
-    return [cue for plan in plans for cue in (*plan.role.cues, *(plan.description.cues if plan.description else ()))]
-
-
-def _is_like(meaning: Meaning, one: str, other: str) -> bool:
-    roles = meaning.plan.roles
-    left, right = one.partition(".")[0], other.partition(".")[0]
-    if left in roles and right in roles:
-        return roles[left].table == roles[right].table
-    slots = meaning.plan.intent.slots
-    return left in slots and right in slots and slots[left].kind == slots[right].kind
