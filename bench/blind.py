@@ -32,6 +32,7 @@ from toolscale.canonical import stable_int
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import UsageError
+from toolscale.json_lines import read_json_lines
 from toolscale.records import Task
 
 OURS, PEOPLE, CONTROL = "ours", "people", "control"
@@ -164,18 +165,8 @@ def _tasks(datasets: Iterable[Path]) -> Iterator[Task]:
 
 
 def _lines(path: Path, *fields: str) -> list[dict[str, Any]]:
-    found = []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not text.strip():
-            continue
-        try:
-            line = json.loads(text)
-        except ValueError:
-            line = None
-        if not isinstance(line, dict) or not set(fields) <= line.keys():
-            raise UsageError(f"{path}: line {number}: {text[:80]!r} is no JSON object with {', '.join(fields)}")
-        found.append(line)
-    return found
+    remedy = f"is no JSON object with {', '.join(fields)}"
+    return [line for _, line in read_json_lines(path, lambda line: set(fields) <= line.keys(), remedy)]
 
 
 def _quoted(text: str) -> str:

@@ -44,7 +44,7 @@ PARAMS = {
         type="string",
         enum=["mixed", "single", "dialogue"],
         description="single: all is said at once. dialogue: part is told only when asked. "
-        "mixed: 35 in 100 are dialogues.",
+        "mixed: about 4 in 10 are dialogues.",
     ),
     "answer": Param(
         "form",

@@ -53,13 +53,10 @@ Audit = Literal["sample", "all"]
 AUDIT_SHARE: dict[Audit, float] = {"sample": 0.05, "all": 1.0}
 """The share that it replays."""
 
-DIALOGUE_SHARE = 0.35
-"""The share of tasks of a mixed dataset that are conversations: the person tells part of what is needed only when
-asked, or comes back with another matter."""
-
-TALKED_SHARE = {"plain": DIALOGUE_SHARE, "evolved": 0.12, "turned": DIALOGUE_SHARE}
-"""Kind of stream -> the share of its candidates that are drawn as dialogues. Something evolves in each dialogue, and in
-few requests that are said at once, so that of the tasks about a third are dialogues."""
+TALKED_SHARE = {"plain": 0.35, "evolved": 0.12, "turned": 0.35}
+"""Kind of stream -> the share of its candidates in a mixed dataset that are drawn as dialogues: the person tells part
+of what is needed only when asked, or comes back with another matter. Something evolves in each dialogue, and in few
+requests that are said at once: of the tasks about four in ten are dialogues."""
 
 EVOLVED_SHARE = 2 / 3
 """The share of tasks that are evolved: plain ones teach the single tools, evolved ones teach to keep several matters

@@ -17,8 +17,11 @@ from served_recording import served
 
 from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
+from toolscale.draft.entries import DEEP
+from toolscale.draft.outline import INTENTS
 from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
+from toolscale.records import Intent
 
 
 @pytest.fixture
@@ -193,3 +196,8 @@ def test_without_a_model_a_draft_is_one_line(
         "toolscale: no model is named: set TOOLSCALE_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL; "
         "without a model, use plans (GENERATOR=plans)\n"
     )
+
+
+def test_a_model_is_told_only_of_fields_that_the_files_have() -> None:
+    fields = {field for model in (*FILES.values(), Intent) for field in model.model_fields}
+    assert set(re.findall(r"`([a-z_]+)`", INTENTS.task)) | DEEP <= fields

@@ -131,6 +131,17 @@ def test_a_file_that_is_none_is_one_line(
     assert problem in told
 
 
+@pytest.mark.parametrize("line", ["{", "[" * 100_000, '{"message": "hi"}', '{"text": 3}'])
+def test_a_file_of_voices_that_is_none_is_one_line(
+    library: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    people = library.parent / "people.jsonl"
+    people.write_text(f"{line}\n", encoding="utf-8")
+    assert main(["phrase", str(library), "--people", str(people)]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"{people}: line 1: {line[:120]!r} is no message; write JSON lines with `text`" in told
+
+
 def test_admission_names_what_is_wrong_with_the_file(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (library / "frames.yaml").write_text(
         "writers: {me: {model: hand, prompt: 0123456789abcdef}}\n"

@@ -37,7 +37,7 @@ def how_worked_on(verb: Verb) -> Verb:
         show_default=True,
         type=click.Choice(["mixed", "single", "dialogue"]),
         help="single: all is said at once. dialogue: part of what is needed is told only when asked, or "
-        "later. mixed: 35 in 100 are dialogues, the others single.",
+        "later. mixed: about 4 in 10 are dialogues, the others single.",
     )
     answer = click.option(
         "--answer",

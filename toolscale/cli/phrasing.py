@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 from toolscale.cli.output import as_json, echo_json, say
-from toolscale.errors import UsageError
 
 
 @click.command()
@@ -77,11 +74,8 @@ def phrase(
 def _people(path: Path | None, most: int = 12) -> list[str]:
     if path is None:
         return []
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return [_text(line, path) for line in lines][:: max(1, len(lines) // most)][:most]
+    from toolscale.json_lines import read_json_lines
 
-
-def _text(line: Any, path: Path) -> str:
-    if not isinstance(line, dict) or not isinstance(line.get("text"), str):
-        raise UsageError(f"{path}: {str(line)[:80]!r} is no message; write JSON lines with `text`")
-    return str(line["text"])
+    remedy = "is no message; write JSON lines with `text`"
+    texts = [line["text"] for _, line in read_json_lines(path, lambda line: isinstance(line.get("text"), str), remedy)]
+    return texts[:: max(1, len(texts) // most)][:most]

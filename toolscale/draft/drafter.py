@@ -13,13 +13,14 @@ from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_sch
 from toolscale.draft.candidates import best_of, intents_cover, told, tools_cover
 from toolscale.draft.entries import dump, put_reply
 from toolscale.draft.outline import INTENTS, STEPS, Step
-from toolscale.draft.prompting import lookups_of, schema_of, template
+from toolscale.draft.prompting import lookups_of, schema_of
 from toolscale.draft.sources import Source
 from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.patterns import regex
+from toolscale.prompt_templates import prompt_template
 from toolscale.records import DraftCandidate
 from toolscale.text_files import visible
 
@@ -113,7 +114,7 @@ class Drafter:
 
     async def _brief(self) -> Brief:
         self.report("brief")
-        prompt = template("brief.md.jinja").render(
+        prompt = prompt_template("toolscale.draft", "brief.md.jinja").render(
             name=self.name,
             wishes=self.wishes,
             least=least_of(self.wishes),
@@ -193,7 +194,7 @@ class Drafter:
         examples = (
             {} if findings else {file: scaffold_texts(self.name, entities_of(brief))[file] for file in step.files}
         )
-        prompt = template("files.md.jinja").render(
+        prompt = prompt_template("toolscale.draft", "files.md.jinja").render(
             brief=brief,
             entities=entities_of(brief),
             tables={entity.name: entity.table for entity in entities_of(brief)},
@@ -208,7 +209,7 @@ class Drafter:
             allowed=allowed,
             task=step.task.format(person=entities_of(brief)[0].role),
         )
-        system = template("system.md.jinja").render(authoring=self.authoring)
+        system = prompt_template("toolscale.draft", "system.md.jinja").render(authoring=self.authoring)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
         request = ChatRequest(step.name, messages, max_tokens=step.max_tokens, sample=sample)
         return (await self.client.ask(request)).content

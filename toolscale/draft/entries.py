@@ -16,7 +16,7 @@ REMOVE = "remove"
 NAMED: Mapping[str, str] = {"tools": "name", "intents": "id", "plant": "title", "verifier": "title", "calls": "title"}
 """Lists of entries, and the key by which an entry is known."""
 
-DEEP: frozenset[str] = frozenset({"describe", "adjectives", "quantities", "asides", "tables"})
+DEEP: frozenset[str] = frozenset({"describe", "adjectives", "quantities", "tables"})
 """Mappings whose entries are mappings themselves, of which a correction may bring some."""
 
 

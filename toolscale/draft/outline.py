@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PROMPTS_VERSION = 2
+PROMPTS_VERSION = 3
 """Of the texts in `prompts/` and below: it goes up when a model is asked otherwise than before."""
 
 
@@ -97,7 +97,7 @@ Write in `intents.yaml` an intent for each of the wishes of this part, under its
 differ in their words and order, with alternatives in brackets and {{more}} where another sentence may stand. Half of
 those that change something ask nothing afterwards (no `tell`); the others ask for one or two things that this person
 would want to know. A wish that cannot be said with these tools is left out. In `language.yaml` write only what these
-intents need besides: `enum_cues` for literals in arguments, `asides`, more ways in `describe`.
+intents need besides: `enum_cues` for literals in arguments, more ways in `describe`.
 """,
     ("rules.yaml", "population.yaml"),
     16_000,

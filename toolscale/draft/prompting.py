@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import jinja2
-
 from toolscale.draft.blocks import parse_yaml
 from toolscale.environment.registry import FILES
 from toolscale.environment.spec_files import read_folder
@@ -15,17 +13,6 @@ from toolscale.records import ToolsetSpec
 
 _OURS = "proposed_by"
 """A field of intents that the program writes: a model is not shown it."""
-
-
-def template(name: str) -> jinja2.Template:
-    """Return a template of `prompts/`."""
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.draft", "prompts"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    ).get_template(name)
 
 
 def schema_of(file: str) -> str:

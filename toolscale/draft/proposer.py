@@ -21,11 +21,12 @@ from toolscale.draft.drafter import FINDINGS, LEAST_KEPT, PART, ROUNDS, Check, M
 from toolscale.draft.entries import REMOVE, dump
 from toolscale.draft.meaning import meaning_of
 from toolscale.draft.outline import INTENTS
-from toolscale.draft.prompting import lookups_of, schema_of, template
+from toolscale.draft.prompting import lookups_of, schema_of
 from toolscale.environment.environment import Environment
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.patterns import regex
+from toolscale.prompt_templates import prompt_template
 from toolscale.records import Intent, Record
 from toolscale.text_files import visible
 
@@ -153,7 +154,7 @@ class Proposer:
         entries = self._entries()
         calls = Counter(tool for entry in entries for tool in dict.fromkeys(calls_of(entry.get("do"))))
         broken = {str(entry.get("rule")) for entry in entries}
-        prompt = template("wishes.md.jinja").render(
+        prompt = prompt_template("toolscale.draft", "wishes.md.jinja").render(
             **self._told(),
             used=[f"{name} {calls[name]}" for name in sorted(writing, key=lambda name: calls[name])],
             unbroken=[name for name in self.base.spec.policy.rules if name not in broken],
@@ -260,7 +261,7 @@ class Proposer:
 
     async def _ask(self, wishes: Sequence[Wish], findings: Sequence[str], sample: int = 0) -> str:
         """Return the reply of the model to a part of the wishes, or to the findings."""
-        prompt = template("proposal.md.jinja").render(
+        prompt = prompt_template("toolscale.draft", "proposal.md.jinja").render(
             **self._told(),
             examples=dump({"intents": self._examples()}),
             schema=schema_of(FILE),
@@ -268,7 +269,7 @@ class Proposer:
             findings=findings,
             proposed=dump({"intents": [_own(entry) for entry in self.proposed.values()]}),
         )
-        system = template("system.md.jinja").render(authoring=self.authoring)
+        system = prompt_template("toolscale.draft", "system.md.jinja").render(authoring=self.authoring)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
         request = ChatRequest(INTENTS.name, messages, max_tokens=INTENTS.max_tokens, sample=sample)
         return (await self.client.ask(request)).content

@@ -125,7 +125,7 @@ Answer = Literal["form", "message"]
 by a message in words of the agent's own."""
 
 DrawnTurns = Literal["mixed", "single", "dialogue"]
-"""The tasks of a dataset: all alike, or `mixed`: DIALOGUE_SHARE of them dialogues, the others single."""
+"""The tasks of a dataset: all alike, or `mixed`: about four in ten dialogues, the others single."""
 
 QUIET = "quiet"
 """The line of a chain that leaves out the question of an intent. It makes nothing harder: a chain of this line alone

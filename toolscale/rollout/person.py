@@ -60,8 +60,8 @@ def answer_to(candidate: Candidate, message: str, said: Collection[str] = ()) ->
     inquiry = read_inquiry(message, candidate.replies)
     if not inquiry.asks:
         return next_of(candidate, said)
-    said = [reply.says for reply in candidate.replies if reply.about in inquiry.about]
-    return " ".join(said) or (LEAVE if inquiry.leave else UNKNOWN)
+    told = [reply.says for reply in candidate.replies if reply.about in inquiry.about]
+    return " ".join(told) or (LEAVE if inquiry.leave else UNKNOWN)
 
 
 def next_of(candidate: Candidate, said: Collection[str]) -> str | None:

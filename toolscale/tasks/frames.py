@@ -39,13 +39,19 @@ def frames_of(spec: FramesSpec) -> Frames:
 def shape_of(intent: Intent, evolutions: Sequence[str]) -> str | None:
     """Return the shape of an intent after a chain of evolutions; None if a message of one matter cannot say it.
     `intent`: as it is written."""
+    lines = said_lines(intent, evolutions)
+    return None if lines is None else JOINT.join([intent.id, *lines])
+
+
+def said_lines(intent: Intent, evolutions: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the lines of a chain that change what is said; None if a message of one matter cannot say it."""
     operators = [line.split()[0] for line in evolutions]
     if not set(operators) <= {*SAID, *UNSAID}:
         return None
     lines = [line for line, operator in zip(evolutions, operators, strict=True) if operator in SAID]
     if "refuse" in operators and intent.asks and QUIET not in operators:
         lines.insert(0, QUIET)  # a refusal answers no question about the deed
-    return JOINT.join([intent.id, *lines])
+    return tuple(lines)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import yaml
 
 from toolscale.canonical import content_hash
 from toolscale.environment.environment import Environment
+from toolscale.prompt_templates import prompt_template
 from toolscale.records import Frames, FramesSpec, FrameWriter, Request
 from toolscale.words.shapes import Brief, Shape
 
@@ -24,7 +23,7 @@ LONGEST = 400
 def told(environment: Environment, people: Sequence[str] = ()) -> str:
     """Return what a writer is told before any shape. `people`: messages of people, as examples of voice."""
     world = environment.spec.world
-    return _template("frames.md.jinja").render(
+    return prompt_template("toolscale.words", "frames.md.jinja").render(
         title=world.title, description=world.description.strip().rstrip("."), people=people
     )
 
@@ -106,14 +105,3 @@ def write_frames(environment: Environment, spec: FramesSpec) -> Path:
     path = environment.folder / FILE
     path.write_text(frames_yaml(spec), encoding="utf-8")
     return path
-
-
-@cache
-def _template(name: str) -> jinja2.Template:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.words", "prompts"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    ).get_template(name)

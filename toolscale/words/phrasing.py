@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from toolscale.errors import UsageError
+from toolscale.json_lines import read_json_lines
 from toolscale.records import Request
 from toolscale.words.frames import FILE, prompt_hash, shape_faults, with_frames, write_frames
 from toolscale.words.shapes import Workshop
-
-MOST_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
@@ -39,28 +36,12 @@ class Added:
 
 def read_given(path: Path) -> list[GivenFrame]:
     """Read a file of frames. UsageError names the line that is none."""
-    return list(_read(path))
+    remedy = "is no frame; write an object with shape and say, or with shape and nobody"
+    return [GivenFrame(number, **value) for number, value in read_json_lines(path, _is_frame, remedy)]
 
 
-def _read(path: Path) -> Iterator[GivenFrame]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            value = None
-        fields = {"shape", "say"} if isinstance(value, dict) and "nobody" not in value else {"shape", "nobody"}
-        if not isinstance(value, dict) or value.keys() != fields or not all(isinstance(v, str) for v in value.values()):
-            raise UsageError(
-                f"{path}: line {number}: {line[:MOST_CHARACTERS]!r} is no frame; write an object with shape and say, "
-                "or with shape and nobody"
-            )
-        yield GivenFrame(number, **value)
+def _is_frame(value: dict[str, Any]) -> bool:
+    return value.keys() in ({"shape", "say"}, {"shape", "nobody"}) and all(isinstance(v, str) for v in value.values())
 
 
 def add_frames(workshop: Workshop, given: list[GivenFrame], writer: str, model: str) -> Added:

@@ -18,7 +18,7 @@ from toolscale.tasks.asking import branches, is_owed
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.dialogue import speaker_of
 from toolscale.tasks.form import field_names, form_of
-from toolscale.tasks.frames import missing, shape_of
+from toolscale.tasks.frames import JOINT, missing, said_lines
 from toolscale.tasks.phrase import places_said
 from toolscale.tasks.plan import Plan
 from toolscale.verify.judge import Judge
@@ -101,12 +101,12 @@ class Workshop:
             stream = self.source.streams[number % len(self.source.streams)]
             chain = self.source.chain(SEED, number, "mixed")
             total += 1
-            name = shape_of(stream.intent, chain) if chain is not None else None
-            if name is None or chain is None:
+            lines = said_lines(stream.intent, chain) if chain is not None else None
+            if lines is None:
                 continue
+            name = JOINT.join([stream.intent.id, *lines])
             drawn[name] += 1
-            kept = tuple(line for line in chain if line.split()[0] not in ("obscure", "refuse"))
-            chains.setdefault(name, (stream.intent.id, self._quiet(stream.intent.id, chain, kept)))
+            chains.setdefault(name, (stream.intent.id, lines))
         found = {}
         for name, (intent, chain) in chains.items():
             share = drawn[name] / total
@@ -115,11 +115,6 @@ class Workshop:
                 wanted = PLAIN_WANTED if plain else EVOLVED_WANTED
                 found[name] = Shape(name, intent, chain, share, wanted, have[name])
         return dict(sorted(found.items(), key=lambda item: (is_evolved(item[1].evolutions), item[0])))
-
-    def _quiet(self, intent: str, chain: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...]:
-        asks = self.source.catalogue.intents[intent].asks
-        refused = any(line.startswith("refuse ") for line in chain)
-        return (QUIET, *kept) if refused and asks and QUIET not in kept else kept
 
     def shape(self, name: str) -> Shape:
         """Return a shape by its name. UsageError if there is none."""

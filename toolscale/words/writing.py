@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-
-import jinja2
 
 from toolscale.errors import UnusableReplyError
 from toolscale.models.chat import ChatClient, ChatReply, ChatRequest
+from toolscale.prompt_templates import prompt_template
 from toolscale.verify.wording.shape import LONGEST
 from toolscale.words.assignment import Assignment
 
@@ -87,15 +85,5 @@ def _schema(assignment: Assignment) -> dict[str, Any]:
 
 
 def _prompt(assignment: Assignment) -> str:
-    return _template().render(assignment=assignment, quoted=lambda text: json.dumps(text, ensure_ascii=False))
-
-
-@cache
-def _template() -> jinja2.Template:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.words", "prompts"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    ).get_template("reword.md.jinja")
+    template = prompt_template("toolscale.words", "reword.md.jinja")
+    return template.render(assignment=assignment, quoted=lambda text: json.dumps(text, ensure_ascii=False))

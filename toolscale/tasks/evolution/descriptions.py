@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from toolscale.environment.environment import Environment
-from toolscale.records import Description, Intent, Role
+from toolscale.records import Intent, Role
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_role
 
@@ -28,12 +28,14 @@ def obscure_options(environment: Environment, intent: Intent) -> Iterator[str]:
 
 
 def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
-    """Name a role by another description of its table, vaguer or by a superlative."""
+    """Name a role by another description of its table."""
     name, _, by = target.partition(":")
     role = intent.roles.get(name)
     description = environment.spec.language.describe[role.is_].get(by) if role else None
     if role is None or description is None or role.by is None:
         raise Inapplicable(f"{target}: no such role with a description")
+    if description.first is not None:
+        raise Inapplicable(f"{by} calls it by rank")
     if any("{" + f"{name}." in request.say for request in intent.requests):
         raise Inapplicable(f"{name} is named by its columns")
     labels = {
@@ -46,8 +48,7 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
         raise Inapplicable(f"a fact is labelled by how {name} is called")
     if _leaned_on(environment, intent, name) & (_columns(environment, role) - set(description.cols)):
         raise Inapplicable(f"another role is known by what is said of {name}")
-    when = (*intent.when, *_first_of_all(environment, intent, name, description))
-    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "when": when})
+    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}})
 
 
 def _columns(environment: Environment, role: Role) -> set[str]:
@@ -59,23 +60,6 @@ def _leaned_on(environment: Environment, intent: Intent, name: str) -> set[str]:
     words of this role say them."""
     others = [role for other, role in intent.roles.items() if other != name and role.text is not None]
     return {column for role in others for column in _columns(environment, role) if column not in (role.text or "")}
-
-
-def _first_of_all(environment: Environment, intent: Intent, name: str, description: Description) -> Iterator[str]:
-    """Yield the condition that the row is first among all rows of its parent, not only among those that fit `where`,
-    since the words of a superlative do not say `where`: *my oldest account* must be an active one."""
-    role, schema = intent.roles[name], environment.schema
-    if not description.first or role.where is None or "{adj}" in description.text or role.of is None:
-        return
-    key = schema.foreign_key(role.is_, intent.roles[role.of].is_)
-    if key is None or intent.roles[role.of].take == "all":
-        raise Inapplicable(f"{name} is first among rows of several parents")
-    order, own = description.first.replace("{r}", "z"), description.first.replace("{r}", name)
-    apart = " OR ".join(f"z.{column} <> {name}.{column}" for column in schema.tables[role.is_].key)
-    yield (
-        f"NOT EXISTS (SELECT 1 FROM {role.is_} z WHERE z.{key[0]} = {role.of}.{key[1]} "
-        f"AND ({order}) <= ({own}) AND ({apart}))"
-    )
 
 
 def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, tuple[str, ...]]:

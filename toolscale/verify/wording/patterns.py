@@ -1,4 +1,4 @@
-"""Patterns of conditions, bounds, corrections and what is no prose."""
+"""Patterns of conditions, bounds and what is no prose."""
 
 from __future__ import annotations
 
@@ -44,10 +44,6 @@ HIGH = regex(
 )
 """How a threshold is held against: below it, above it."""
 
-CORRECTING = regex(
-    r"\b(?:sorry|oops|wait|actually|i mean|i meant|make that|correction|scratch that|no,|rather|hold on"
-    r"|on second thought|my mistake|strike that)"
-)
 ELSE = regex(
     r"\b(?:otherwise|if not|else|failing that|if it isn't|if it's not|if there isn't|if that's not"
     r"|if it doesn't|or else)\b"
