@@ -31,7 +31,7 @@ from scipy.stats import binomtest, t
 from toolscale.canonical import stable_int
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import read_dataset
-from toolscale.errors import UsageError
+from toolscale.errors import ToolScaleError, UsageError
 from toolscale.json_lines import read_json_lines
 from toolscale.records import Task
 
@@ -54,7 +54,7 @@ class Message:
     text: str
     domain: str = ""
     evolved: str = ""
-    """The evolutions of one of ours, in short: `constrain`, `plain`."""
+    """The evolutions of its wish, in short: `constrain`, `plain`. People have none."""
     turns: str = ""
     task: str = ""
 
@@ -87,11 +87,12 @@ def page(
 ) -> None:
     """Write a page of numbered messages, and the key to it."""
     rng, free = random.Random(seed), _lines(control, "task", "text") if control is not None else []
-    said = {str(line["task"]) for line in free}  # nobody is shown one wish twice
-    found = [_ours(task) for task in drawn(datasets, count, seed, but=said)]
+    tasks = {task.id: task for task in _tasks(datasets)}
+    texts = {_task(tasks, line, control).id: str(line["text"]) for line in free}  # nobody is shown one wish twice
+    found = [_message(OURS, task, task.request) for task in drawn(datasets, count, seed, but=texts)]
     found += [Message(PEOPLE, str(line["text"])) for line in rng.sample(_lines(people, "text"), others)]
-    free = rng.sample(free, min(others, len(free)))
-    found += [Message(CONTROL, str(line["text"]), task=str(line["task"])) for line in free]
+    chosen = rng.sample(sorted(texts), min(others, len(texts)))
+    found += [_message(CONTROL, tasks[name], texts[name]) for name in chosen]
     rng.shuffle(found)
     blocks = [f"**{number}.** {_quoted(each.text)}" for number, each in enumerate(found, 1)]
     _write(out, PAGE, [_HOW, *blocks], {"messages": [asdict(each) for each in found]})
@@ -107,12 +108,10 @@ def pairs(datasets: tuple[Path, ...], control: Path, seed: int, out: Path) -> No
     rng, tasks = random.Random(seed), {task.id: task for task in _tasks(datasets)}
     blocks, key = [_HOW_PAIRS], []
     for number, line in enumerate(_lines(control, "task", "text"), 1):
-        if line["task"] not in tasks:
-            raise UsageError(f"{control}: {line['task']!r} is no task of the datasets")
-        ours = rng.choice("AB")
-        texts = {ours: tasks[line["task"]].request, "B" if ours == "A" else "A": str(line["text"])}
+        task, ours = _task(tasks, line, control), rng.choice("AB")
+        texts = {ours: task.request, "B" if ours == "A" else "A": str(line["text"])}
         blocks.append(f"**{number}.**\n\nA: {_quoted(texts['A'])}\n\nB: {_quoted(texts['B'])}")
-        key.append({"ours": ours, **asdict(_ours(tasks[line["task"]]))})
+        key.append({"ours": ours, **asdict(_message(OURS, task, task.request))})
     _write(out, PAIRS, blocks, {"pairs": key})
 
 
@@ -153,9 +152,15 @@ def wish_of(task: Task) -> dict[str, Any]:
     }
 
 
-def _ours(task: Task) -> Message:
+def _message(kind: str, task: Task, text: str) -> Message:
     evolved = "+".join(sorted({line.split()[0] for line in task.evolutions} - {"quiet"})) or "plain"
-    return Message(OURS, task.request, task.domain, evolved, task.turns, task.id)
+    return Message(kind, text, task.domain, evolved, task.turns, task.id)
+
+
+def _task(tasks: Mapping[str, Task], line: Mapping[str, Any], control: Path | None) -> Task:
+    if line["task"] not in tasks:
+        raise UsageError(f"{control}: {line['task']!r} is no task of the datasets")
+    return tasks[line["task"]]
 
 
 def _tasks(datasets: Iterable[Path]) -> Iterator[Task]:
@@ -190,9 +195,11 @@ def _page_read(messages: Sequence[Mapping[str, Any]], scores: Sequence[Path]) ->
             given[line["number"] - 1].append((float(line["score"]), bool(line.get("machine"))))
     groups: Sequence[tuple[str, Callable[[Mapping[str, Any]], str]]] = (
         ("kind", lambda each: str(each["kind"])),
-        ("ours by turns", lambda each: str(each["turns"])),
-        ("ours by evolution", lambda each: str(each["evolved"])),
-        ("ours by domain", lambda each: str(each["domain"])),
+        *(
+            (f"{kind} by {name}", _part(kind, name))
+            for name in ("turns", "evolved", "domain")
+            for kind in (OURS, CONTROL)
+        ),
     )
     for title, of in groups:
         yield f"{title:<24}{'messages':>9}{'mean':>7}  95 %          taken for a machine"
@@ -211,6 +218,11 @@ def _page_read(messages: Sequence[Mapping[str, Any]], scores: Sequence[Path]) ->
     for mean, place in worst[:10]:
         each = messages[place]
         yield f"  {mean:.2f}  {each['domain']} {each['evolved']}: {each['text'][:200]!r}"
+
+
+def _part(kind: str, name: str) -> Callable[[Mapping[str, Any]], str]:
+    """Return what groups the messages of one kind, so that each part of ours has its anchor beside it."""
+    return lambda each: str(each[name]) if each["kind"] == kind else ""
 
 
 def _pairs_read(key: Sequence[Mapping[str, Any]], scores: Sequence[Path]) -> Iterator[str]:
@@ -236,4 +248,8 @@ def _interval(values: Sequence[float]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ToolScaleError as error:
+        click.echo(f"blind: {error}", err=True)
+        raise SystemExit(2) from None
