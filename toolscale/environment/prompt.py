@@ -10,7 +10,7 @@ from toolscale.records import Answer, Turns
 
 _SIGNED_IN = (
     "A first line in square brackets comes from the desk, not from the person. [Signed in: ...] says who the person "
-    "is: that is certain and needs no further proof. The affairs of others stay theirs."
+    "is: that is certain and needs no further proof. Other people's affairs stay private."
 )
 _ASK = (
     "The person reads every message of yours. If you need something that was not said, ask for it in a message; "
