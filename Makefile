@@ -6,7 +6,6 @@ DOMAIN ?= finance
 TASKS ?=
 SEED ?= 0
 GENERATOR ?= plans
-SHARE ?= 0.5
 SCALE ?=
 SLUG := $(shell printf %s '$(DOMAIN)' | tr 'A-Z ' 'a-z_')
 OUT ?= var/datasets/$(SLUG)
@@ -32,11 +31,10 @@ help: ## List the targets.
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
-dataset: install ## Make a verified dataset: DOMAIN (or all), TASKS, SEED, SCALE, OUT; GENERATOR=model drafts or widens the domain, mixed rewords.
-	$(if $(filter-out plans model mixed,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans, model or mixed))
+dataset: install ## Make a verified dataset: DOMAIN (or all), TASKS, SEED, SCALE, OUT; GENERATOR=model drafts or widens the domain.
+	$(if $(filter-out plans model,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans or model))
 	$(if $(WIDENS),$(BIN)/toolscale propose $(SLUG) --if-missing,$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing))
 	$(BIN)/toolscale synthesize $(if $(WIDENS),var/proposals/)$(SLUG) $(if $(TASKS),--tasks $(TASKS)) --seed $(SEED) $(if $(SCALE),--scale $(SCALE)) --out $(OUT)
-	$(if $(filter mixed,$(GENERATOR)),$(BIN)/toolscale reword $(OUT) --share $(SHARE))
 
 report: $(VENV)/quality.stamp ## Measure a dataset and write a page on its quality: DOMAIN or OUT, AGAINST=a file to compare with.
 	$(BIN)/toolscale report $(OUT) --out $(OUT).html $(if $(AGAINST),--against "$(AGAINST)")

@@ -41,7 +41,7 @@ def synthesize_domain(domain: str, run: str):
         from toolscale.pipeline.consulting import consult_domain, is_consulted
 
         if not is_consulted(run):
-            raise AirflowSkipException("generator is plans and attempts is 0: no model is asked")
+            raise AirflowSkipException("attempts is 0: no model is asked")
         return consult_domain(run, domain, model)
 
     @task(trigger_rule="none_failed_min_one_success")

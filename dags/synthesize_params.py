@@ -23,15 +23,6 @@ PARAMS = {
         maximum=2**31 - 1,
         description="Empty: the night's own; 0 in a run by hand.",
     ),
-    "generator": Param(
-        "plans",
-        type="string",
-        enum=["plans", "mixed"],
-        description="plans: no model is called; mixed: the model of the connection toolscale_model writes requests.",
-    ),
-    "share": Param(
-        0.5, type="number", exclusiveMinimum=0, maximum=1, description="With mixed: share of requests that it writes."
-    ),
     "evolved": Param(
         None,
         type=["null", "number"],

@@ -12,7 +12,6 @@ from chat_server import chat_server
 from run_orders import judge_all, order
 from scripted_model import use
 from scripted_solver import Known, Solver, known_of, tasks_of
-from scripted_writer import Writer
 
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.runs import run_at
@@ -56,19 +55,6 @@ def test_a_run_asks_a_model_and_collects_what_it_solved(
     check_domain(run, "mock", {"found_share": 0.5})
     collect_run(run)
     assert verify_dataset(run_at(run).dataset()).findings == ()
-
-
-@pytest.mark.slow("tests/test_rewording.py")
-def test_a_run_has_a_model_write_requests_where_it_is_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = assembled(tmp_path, generator="mixed", share=1, budget=1)
-    before = {task.request for task in tasks_of(run_at(run).dataset("mock"))}
-    with chat_server(reply=Writer()) as server:
-        use(monkeypatch, server.base_url)
-        told = consult_domain(run, "mock", lambda: model_from(os.environ))
-    assert is_consulted(run) and told["words"]["kept"] >= 3 and "solved" not in told
-    written = [task for task in tasks_of(run_at(run).dataset("mock")) if task.candidate.words is not None]
-    assert len(written) == told["words"]["kept"] and not {task.request for task in written} & before
-    assert verify_dataset(run_at(run).dataset("mock")).findings == ()
 
 
 def test_a_run_that_asks_for_no_attempts_needs_no_model(tmp_path: Path) -> None:

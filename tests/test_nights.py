@@ -39,7 +39,7 @@ def test_nights_do_not_run_backwards() -> None:
 
 
 def test_a_night_has_its_own_seed_which_a_backfill_repeats() -> None:
-    params = {"domains": ["mock"], "tasks": 396, "seed": None, "generator": "plans", "evolved": None, "publish": "ask"}
+    params = {"domains": ["mock"], "tasks": 396, "seed": None, "evolved": None, "publish": "ask"}
     nights = [NIGHT + timedelta(days=days) for days in range(30)]
     scheduled = [order_of(dag_run("scheduled", night), params).seed for night in nights]
     assert (
@@ -57,7 +57,6 @@ def test_a_backfill_is_not_published_unless_told_and_a_night_says_which_it_is() 
         "domains": ["mock"],
         "tasks": 396,
         "seed": None,
-        "generator": "plans",
         "evolved": None,
         "publish": None,
         "repo": None,

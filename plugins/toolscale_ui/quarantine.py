@@ -17,7 +17,7 @@ from toolscale.environment.environment import load_environment
 from toolscale.errors import DatasetError, StorageError, ToolScaleError
 from toolscale.pipeline.deciding import case_of, decision_on, is_quarantined, keep_decision
 from toolscale.records import Decision
-from toolscale.tasks.words import key_of
+from toolscale.tasks.candidate_keys import key_of
 
 Row = dict[str, Any]
 

@@ -21,8 +21,8 @@ from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
-from toolscale.records import Attempt, Decision, Reading, Task, ToolCall, WordsLine
-from toolscale.tasks.words import key_of, key_of_template
+from toolscale.records import Attempt, Decision, Reading, Task, ToolCall
+from toolscale.tasks.candidate_keys import key_of
 from toolscale.verify.judge import Judge
 from toolscale.verify.readings import hash_of_attempt
 from toolscale.verify.verifier import Verifier
@@ -82,36 +82,6 @@ def gate_of(row: Row, name: str) -> tuple[str, str]:
 
 def one_that_writes(tasks: list[Task]) -> Task:
     return next(task for task in tasks if task.row_changes)
-
-
-def test_a_request_in_the_words_of_a_model_takes_the_place_of_the_template(tmp_path: Path, tasks: list[Task]) -> None:
-    task = tasks[0]
-    request = f"Hello there! {task.request} Many thanks in advance."
-    line = WordsLine(
-        candidate=key_of_template(task.candidate, task.environment_hash),
-        request=request,
-        style="chatty",
-        model="writer",
-    )
-    dataset = made_with(Given(words={line.candidate: line}), tmp_path)
-    (row,) = [row for row in rows_of(dataset) if row["request"] == request]
-    candidate = json.loads(row["candidate"])
-    assert row["provenance"]["generator"] == "words"
-    assert row["provenance"]["model"] == "writer"
-    assert candidate["words"] == {"model": "writer", "style": "chatty", "template": task.request}
-    assert row["golden_calls"] and row["id"] != task.id
-    assert verify_dataset(dataset).findings == ()
-
-
-@pytest.mark.slow("tests/dataset/test_given.py")
-def test_words_that_say_another_value_are_rejected_and_the_reject_says_why(tmp_path: Path, tasks: list[Task]) -> None:
-    task = tasks[0]
-    key = key_of_template(task.candidate, task.environment_hash)
-    line = WordsLine(candidate=key, request="Do as you like.", style="terse", model="writer")
-    dataset = made_with(Given(words={key: line}), tmp_path)
-    (reject,) = [row for row in read_dataset(dataset).rows.rejects if row["request"] == "Do as you like."]
-    assert "grounded" in [gate["gate"] for gate in reject["failed"]]
-    assert verify_dataset(dataset).findings == ()
 
 
 def test_a_task_that_a_model_solves_says_how_often(tmp_path: Path, tasks: list[Task], said: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from toolscale.dataset.given import Given, read_given, write_given
 from toolscale.environment.registry import find_folder
 from toolscale.pipeline import synthesize
 from toolscale.records import Attempt, ToolCall
-from toolscale.tasks.words import key_of
+from toolscale.tasks.candidate_keys import key_of
 
 
 @pytest.fixture(scope="module")

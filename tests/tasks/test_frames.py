@@ -54,7 +54,7 @@ def written(library: Path, *lines: dict[str, str]) -> Path:
 def test_a_writer_is_told_the_shape_its_cases_and_what_is_asked_and_nothing_of_the_phrasings(
     library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["phrase", str(library), "--shape", "pay_some_fees"]) == 0
+    assert main(["phrase", str(library), "--brief", "--shape", "pay_some_fees"]) == 0
     told = capsys.readouterr().out
     assert "help desk of Branch library (A small library where members look after their loans and their fees)" in told
     title, meaning, does, case, *_, needed, asks, count = told[told.index("## pay_some_fees") :].splitlines()
@@ -137,7 +137,7 @@ def test_a_file_of_voices_that_is_none_is_one_line(
 ) -> None:
     people = library.parent / "people.jsonl"
     people.write_text(f"{line}\n", encoding="utf-8")
-    assert main(["phrase", str(library), "--people", str(people)]) == 2
+    assert main(["phrase", str(library), "--brief", "--people", str(people)]) == 2
     (told,) = capsys.readouterr().err.splitlines()
     assert f"{people}: line 1: {line[:120]!r} is no message; write JSON lines with `text`" in told
 

@@ -221,16 +221,6 @@ def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit:
         ),
         pytest.param(
             "finance",
-            (INTENTS, "first: -standing.amount_cents", "first: standing.amount_cents"),
-            [
-                "intents.yaml: intents[cancel_largest_standing_order].roles.standing: the words say 'biggest', "
-                "and standing.amount_cents takes the lowest amount_cents first; "
-                "turn the order round, or the words"
-            ],
-            id="smallest for biggest",
-        ),
-        pytest.param(
-            "finance",
             (
                 INTENTS,
                 "reserve.account_id, to_account_id: target.account_id",
@@ -523,7 +513,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
                 "necessary": "without freeze_card the end state is accepted all the same",
                 "mutants_killed": (
                     "a wrong trajectory scores 1: stranger: "
-                    "freeze_card(card_id='cd_4266'), unfreeze_card(card_id='cd_4581')"
+                    "freeze_card(card_id='cd_5223'), unfreeze_card(card_id='cd_4581')"
                 ),
             },
             id="freeze and unfreeze",
@@ -565,9 +555,7 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
             f"does not say frequency = 'monthly' {EXACTLY}: {NO_WORDS} 'monthly' it does",
             id="lost enum value",
         ),
-        pytest.param(
-            "pay_bill_lowest_covering", "least", "less", "lacks the cue 'least' of source", id="lost superlative"
-        ),
+        pytest.param("biggest_charge", "biggest", "bigger", "lacks the cue 'biggest' of charge", id="lost superlative"),
         pytest.param("pay_all_overdue_bills", "all", "the", "lacks the cue 'all' of bill", id="lost all"),
         pytest.param(
             "pay_bill",

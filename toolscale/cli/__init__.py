@@ -30,7 +30,6 @@ from toolscale.cli.output import say
 from toolscale.cli.phrasing import phrase
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
-from toolscale.cli.rewording import reword
 from toolscale.cli.serving import serve
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
@@ -46,7 +45,7 @@ def commands() -> None:
 
 VERBS = (
     domains, new, draft, propose, phrase, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play,
-    grade, reword, serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe,
+    grade, serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe,
     preferences, replay, evaluate, compare, schemas,
 )  # fmt: skip
 for command in VERBS:

@@ -1,6 +1,5 @@
 """What models and people gave to a dataset beside its seed: lines of JSON, in files that lie in the dataset too.
 
-    given/finance/words.jsonl                requests that a model wrote
     given/finance/attempts.jsonl             what models did with tasks
     given/finance/readings.jsonl             how a judge read their final messages
     environments/finance/decisions.jsonl     what people decided; kept with the environment
@@ -21,13 +20,13 @@ from pydantic import ValidationError
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.dataset.storage import read_file, remove_file, write_file
 from toolscale.errors import DatasetError
-from toolscale.records import Attempt, Candidate, Decision, Reading, Record, WordsLine
-from toolscale.tasks.words import Skeleton, decided, key_of, key_of_template, worded
+from toolscale.records import Attempt, Candidate, Decision, Reading, Record
+from toolscale.tasks.candidate_keys import decided, key_of
 from toolscale.text_files import printable
 from toolscale.verify.readings import hash_of_attempt
 from toolscale.verify.solvable import UNTRIED, Tried
 
-WORDS, ATTEMPTS, READINGS = "words.jsonl", "attempts.jsonl", "readings.jsonl"
+ATTEMPTS, READINGS = "attempts.jsonl", "readings.jsonl"
 DECISIONS = "decisions.jsonl"
 MOST_BYTES = 256 << 20
 
@@ -39,7 +38,6 @@ About = TypeVar("About", Attempt, Reading)
 class Given:
     """The lines by the keys of their candidates."""
 
-    words: Mapping[str, WordsLine] = field(default_factory=dict)
     attempts: Mapping[str, tuple[Attempt, ...]] = field(default_factory=dict)
     """Ordered by model and number."""
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -50,7 +48,6 @@ class Given:
     def hash(self) -> str:
         """Hash of all lines; empty if there are none."""
         lines = [
-            *_lines(self.words.values()),
             *_grouped_lines(self.attempts),
             *_lines(self.decisions.values()),
             *_grouped_lines(self.readings),
@@ -66,26 +63,21 @@ class Given:
     def dollars(self) -> dict[str, float]:
         """What each kind of line cost; 0 where no price was known."""
         return {
-            "words": sum(line.usd for line in self.words.values()),
             "attempts": sum(attempt.usd for attempt in self.tries),
             "readings": sum(line.usd for group in self.readings.values() for line in group),
         }
 
-    def put_on(self, candidate: Candidate, environment_hash: str, skeleton: Skeleton) -> Candidate:
-        """Return a candidate that was drawn from the seed with the words and the decision that are given for it."""
-        if self.words and (line := self.words.get(key_of_template(candidate, environment_hash))):
-            candidate = worded(candidate, line, skeleton(candidate, line.request))
+    def put_on(self, candidate: Candidate, environment_hash: str) -> Candidate:
+        """Return a candidate that was drawn from the seed with the decision that is given for it."""
         if self.decisions and (decision := self.decisions.get(key_of(candidate, environment_hash))):
             candidate = decided(candidate, decision)
         return candidate
 
     def about_these(self, candidates: Sequence[Candidate], environment_hash: str) -> Given:
-        """Return the words, attempts and readings of these candidates alone, and all decisions. A reading of a message
-        that is in none of the attempts is left out."""
-        spoken = {key_of_template(each, environment_hash) for each in candidates if each.words is not None}
+        """Return the attempts and readings of these candidates alone, and all decisions. A reading of a message that is
+        in none of the attempts is left out."""
         tried = {key_of(each, environment_hash) for each in candidates} if self.attempts else set[str]()
         return Given(
-            {key: line for key, line in self.words.items() if key in spoken},
             {key: lines for key, lines in self.attempts.items() if key in tried},
             self.decisions,
             {key: lines for key in self.readings if key in tried and (lines := self._fitting(key))},
@@ -111,7 +103,7 @@ def given_folder(dataset: Path, domain: str) -> Path:
 
 def given_files(domain: str) -> tuple[str, ...]:
     """Return the files in a dataset that a domain may have."""
-    given = (f"given/{domain}/{name}" for name in (WORDS, ATTEMPTS, READINGS))
+    given = (f"given/{domain}/{name}" for name in (ATTEMPTS, READINGS))
     return (*given, f"environments/{domain}/{DECISIONS}")
 
 
@@ -120,12 +112,10 @@ def read_given(folder: Path | None, environment: Path) -> Given:
 
     DatasetError names the first line that is none, or that is there twice.
     """
-    words = _read(folder / WORDS, WordsLine, lambda line: line.candidate) if folder else []
     attempts = _read(folder / ATTEMPTS, Attempt, _place) if folder else []
     readings = _read(folder / READINGS, Reading, _message) if folder else []
     decisions = _read(environment / DECISIONS, Decision, lambda line: line.candidate)
     return Given(
-        {line.candidate: line for line in words},
         by_candidate(sorted(attempts, key=_place)),
         {line.candidate: line for line in decisions},
         by_candidate(sorted(readings, key=_message)),
@@ -141,10 +131,9 @@ def by_candidate(lines: Iterable[About]) -> dict[str, tuple[About, ...]]:
 
 
 def write_given(folder: Path, given: Given) -> None:
-    """Write the words, the attempts and the readings into a folder, in the order of their candidates; no file where
-    there are none."""
+    """Write the attempts and the readings into a folder, in the order of their candidates; no file where there are
+    none."""
     for name, lines in (
-        (WORDS, _lines(given.words.values())),
         (ATTEMPTS, _grouped_lines(given.attempts)),
         (READINGS, _grouped_lines(given.readings)),
     ):
@@ -173,7 +162,7 @@ def _message(reading: Reading) -> tuple[str, str]:
     return reading.candidate, reading.message
 
 
-def _lines(records: Iterable[WordsLine] | Iterable[Decision]) -> list[str]:
+def _lines(records: Iterable[Decision]) -> list[str]:
     return [canonical_json(each.model_dump(mode="json")) for each in sorted(records, key=lambda each: each.candidate)]
 
 

@@ -63,11 +63,6 @@ def parse_number_words(words: str) -> int:
     return total + current
 
 
-def number_in_words(value: int) -> str:
-    """Return `value` in words up to twenty, in digits beyond."""
-    return (UNITS + TEENS + TENS[:1])[value] if 0 <= value <= 20 else f"{value:,}"
-
-
 def ordinal(day: int) -> str:
     """Return `1st`, `22nd`, `13th`."""
     suffix = "th" if 11 <= day % 100 <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

@@ -1,5 +1,4 @@
-"""Models that are asked about the dataset of a scheduled run: they put requests into words of their own, or try the
-tasks, and the dataset is made again.
+"""A model that is asked about the dataset of a scheduled run: it tries the tasks, and the dataset is made again.
 
 Replies that were paid for lie under the data root, in `replies/`, so that a task that is called again goes on from
 them, on whatever machine.
@@ -21,21 +20,19 @@ from toolscale.dataset.runs import Order, Run, run_at
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.models.chat import ChatModel, Ledger
 from toolscale.pipeline.remaking import Made, open_made
-from toolscale.pipeline.rewording import SHARE, RewordSettings, reword_dataset
 from toolscale.pipeline.solving import SolveSettings, solve_dataset
 
 log = logging.getLogger(__name__)
 
 
 def is_consulted(run_url: str) -> bool:
-    """Return whether a run wants models to be asked."""
-    order = run_at(run_url).order()
-    return _attempts(order) > 0 or _is_mixed(order)
+    """Return whether a run wants a model to be asked."""
+    return _attempts(run_at(run_url).order()) > 0
 
 
 def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel]) -> dict[str, Any]:
-    """Have a model write and try the tasks of a domain's dataset, as the run wants it; put the dataset that is made
-    with it in its place, and write what it rejects; return its URL, counts, and dollars by stage.
+    """Have a model try the tasks of a domain's dataset, as often as the run wants it; put the dataset that is made with
+    it in its place, and write what it rejects; return its URL, counts, and dollars by stage.
 
     UsageError if no model is configured; what the client raises. BudgetError never: what the budget of the run allows
     is done.
@@ -68,24 +65,10 @@ def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel])
 
 
 def _consult(dataset: Path, order: Order, model: ChatModel, replies: Path, ledger: Ledger) -> dict[str, Any]:
-    """Do what the run wants with a dataset, in its place; return what came of it. Words come first: what is tried is
-    what will be read."""
-    most, told = order.params.get("budget"), dict[str, Any]()
-    if _is_mixed(order):
-        share = float(order.params.get("share") or SHARE)
-        words = RewordSettings(share=share, max_cost=most, replies=replies)
-        done = reword_dataset(dataset, model, words, log.info, ledger)
-        told["words"] = {"asked": done.asked, "kept": done.kept, "refused": dict(done.refused), "stopped": done.stopped}
-    if samples := _attempts(order):
-        tried = SolveSettings(samples=samples, max_cost=most, replies=replies)
-        solving = solve_dataset(dataset, model, tried, log.info, ledger)
-        told["solved"] = {**solving.outcomes, "stopped": solving.stopped}
-    return told
-
-
-def _is_mixed(order: Order) -> bool:
-    """Return whether a share of the requests is put into a model's words."""
-    return order.params.get("generator") == "mixed"
+    """Have the tasks of a dataset tried, in its place; return what came of it."""
+    tried = SolveSettings(samples=_attempts(order), max_cost=order.params.get("budget"), replies=replies)
+    solving = solve_dataset(dataset, model, tried, log.info, ledger)
+    return {"solved": {**solving.outcomes, "stopped": solving.stopped}}
 
 
 def _attempts(order: Order) -> int:

@@ -11,7 +11,7 @@ from toolscale.dataset.given import read_given, write_decisions
 from toolscale.errors import UsageError
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.records import Candidate, Decision, ToolCall
-from toolscale.tasks.words import key_of
+from toolscale.tasks.candidate_keys import key_of
 from toolscale.verify.solvable import QUARANTINED
 
 

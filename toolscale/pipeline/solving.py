@@ -23,7 +23,7 @@ from toolscale.rollout.domain import Domain
 from toolscale.rollout.loop import run_rollout
 from toolscale.rollout.message_judge import PROMPT_HASH, open_judge
 from toolscale.rollout.message_judge import STAGE as JUDGING
-from toolscale.tasks.words import key_of
+from toolscale.tasks.candidate_keys import key_of
 from toolscale.verify.readings import MessageCase, message_hash
 from toolscale.verify.solvable import QUARANTINED
 

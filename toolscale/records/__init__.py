@@ -25,8 +25,8 @@ from toolscale.records.expert import (
     Price,
     PriceList,
 )
-from toolscale.records.frames import Frames, FramesSpec, FrameWriter
-from toolscale.records.given import Attempt, Decision, Reading, WordsLine
+from toolscale.records.frames import Frames, FramesSpec, FrameWriter, Unasked
+from toolscale.records.given import Attempt, Decision, Reading
 from toolscale.records.intent import (
     AdmissionCall,
     CallStep,
@@ -98,7 +98,6 @@ from toolscale.records.task import (
     ToolCall,
     ToolResult,
     Turns,
-    Words,
     is_evolved,
 )
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
@@ -118,6 +117,6 @@ __all__ = [
     "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange",
     "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot", "Solution", "Solved", "Split", "Status", "Step",
     "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult",
-    "ToolSpec", "ToolsetSpec", "Total", "Turns", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "Words",
-    "WordsLine", "WorldSpec", "is_evolved",
+    "ToolSpec", "ToolsetSpec", "Total", "Turns", "Unasked", "UnjudgedTask", "Verdict", "VerifierCase",
+    "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -9,6 +9,9 @@ from pydantic import Field
 from toolscale.records.base import Record
 from toolscale.records.intent import Spoken
 
+RETIRING = 2
+"""Writers who have to say that hardly anybody would come with a shape."""
+
 
 class FrameWriter(Record):
     """Who wrote frames."""
@@ -28,8 +31,23 @@ class Frames(Record):
     """Messages with places: `pay {bill} from {source}`."""
 
 
+class Unasked(Record):
+    """A shape with which hardly anybody would come."""
+
+    shape: str
+    why: Annotated[str, Field(min_length=1, max_length=200)]
+    by: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The writers who say so."""
+
+
 class FramesSpec(Record):
     """`frames.yaml`; a domain without it has its requests alone."""
 
     writers: dict[str, FrameWriter] = Field(default_factory=dict)
     frames: tuple[Frames, ...] = ()
+    nobody: tuple[Unasked, ...] = ()
+
+    @property
+    def retired(self) -> frozenset[str]:
+        """The shapes of which two writers say that hardly anybody would come with them: they are not drawn."""
+        return frozenset(each.shape for each in self.nobody if len(set(each.by)) >= RETIRING)

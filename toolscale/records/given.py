@@ -1,5 +1,4 @@
-"""What models and people gave to a dataset, beside the seed that it is drawn from: words, attempts, readings,
-decisions."""
+"""What models and people gave to a dataset, beside the seed that it is drawn from: attempts, readings, decisions."""
 
 from __future__ import annotations
 
@@ -11,20 +10,10 @@ from toolscale.records.base import Record
 from toolscale.records.task import ToolCall
 
 CandidateKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-"""Names a candidate of one environment: `toolscale.tasks.words`."""
+"""Names a candidate of one environment: `toolscale.tasks.candidate_keys`."""
 
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ModelName = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
-
-
-class WordsLine(Record):
-    """A request that a model wrote for a candidate, in the place of that of its template."""
-
-    candidate: CandidateKey
-    request: Annotated[str, Field(min_length=1, max_length=4_000)]
-    style: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
-    model: ModelName
-    usd: Dollars = 0.0
 
 
 class Attempt(Record):

@@ -137,16 +137,6 @@ def is_evolved(evolutions: Iterable[str]) -> bool:
     return any(line != QUIET for line in evolutions)
 
 
-class Words(Record):
-    """That a request was written by a model, and what it stands for."""
-
-    model: str
-    style: str
-    """In which manner it was asked to write: `terse`."""
-    template: str
-    """The request as the template has it."""
-
-
 class Reply(Record):
     """What the person of a dialogue tells when asked for it."""
 
@@ -184,8 +174,6 @@ class Candidate(Record):
     """Who speaks: a name of the domain's personas."""
     turns: Turns = "single"
     answer: Answer = "form"
-    words: Words | None = None
-    """Whose words the request is in; None: those of the template."""
     added: tuple[tuple[ToolCall, ...], ...] = ()
     """Calls whose end states count as right too, by decision of a person."""
     replies: tuple[Reply, ...] = ()
@@ -197,8 +185,8 @@ class Candidate(Record):
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out words, added calls, replies, context and agenda where there are none."""
-        given = ("words", "added", "replies", "context", "agenda")
+        """Leave out added calls, replies, context and agenda where there are none."""
+        given = ("added", "replies", "context", "agenda")
         return {name: value for name, value in write(self).items() if value or name not in given}
 
     @property

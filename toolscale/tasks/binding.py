@@ -107,6 +107,7 @@ class CandidateSource:
         self.catalogue = catalogue or Catalogue(environment)
         self.streams = streams_of(environment)
         self._frames = frames_of(environment.spec.frames)
+        self._retired = environment.spec.frames.retired
         self._columns = {
             table: {name: column.type for name, column in spec.columns.items()}
             for table, spec in environment.schema.tables.items()
@@ -130,7 +131,10 @@ class CandidateSource:
         """Return the chain of evolutions of the candidate with this number, or None if none applies."""
         stream = self.streams[number % len(self.streams)]
         if stream.kind == "plain":
-            return (QUIET,) if is_quiet(stream.intent, self._rng("quiet", seed, number)) else ()
+            ways: list[tuple[str, ...]] = [(), (QUIET,)] if stream.intent.asks else [()]
+            if is_quiet(stream.intent, self._rng("quiet", seed, number)):
+                ways.reverse()
+            return next((way for way in ways if self._is_asked(stream.intent, way)), None)
         partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
         drawn = draw_chain(
             self.environment,
@@ -140,8 +144,19 @@ class CandidateSource:
             turned=stream.kind == "turned",
             talked=self._is_talked(seed, number, turns),
             rng=rng,
+            asked=lambda chain: self._is_asked(stream.intent, chain),
         )
         return drawn or None
+
+    def _is_asked(self, intent: Intent, evolutions: Sequence[str]) -> bool:
+        """Whether people come with an intent after a chain of evolutions: the shape of none of its matters is
+        retired."""
+        if not self._retired:
+            return True
+        matters = matters_of(intent.id, evolutions, lambda lines: intent)
+        known = self.catalogue.intents
+        shapes = (shape_of(known[each.intent], each.evolutions) for each in matters if each.intent is not None)
+        return self._retired.isdisjoint(shapes)
 
     def draw_evolved(
         self,

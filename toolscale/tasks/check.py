@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from toolscale.config import STREAM_DRAWS
@@ -51,19 +51,24 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
 def check_frames(
     environment: Environment, compiler: PlanCompiler, rules: Mapping[str, RulePlan]
 ) -> Iterator[SpecIssue]:
-    """Yield the shapes of `frames.yaml` that the intents do not have, messages that stand there twice, and those whose
-    places are not those of their shape."""
-    intents, seen = {intent.id: intent for intent in environment.spec.intents.intents}, set[tuple[str, str]]()
-    for number, each in enumerate(environment.spec.frames.frames):
-        place, (intent_id, *lines) = f"frames[{number}]", each.shape.split(JOINT)
-        if each.by not in environment.spec.frames.writers:
-            yield SpecIssue(FRAMES, f"{place}.by", f"unknown writer {each.by!r}", "name one of writers")
-        try:
-            plan = compiler.compile_intent(evolve(environment, intents, intent_id, lines), rules)
-        except (Inapplicable, KeyError) as error:
-            remedy = "`toolscale phrase` lists the shapes"
-            yield SpecIssue(FRAMES, f"{place}.shape", f"there is no shape {each.shape!r}: {error}", remedy)
+    """Yield the shapes of `frames.yaml` that the intents do not have, messages that stand there twice, those of shapes
+    that are retired, and those whose places are not those of their shape."""
+    spec, seen = environment.spec.frames, set[tuple[str, str]]()
+    for number, unasked in enumerate(spec.nobody):
+        place = f"nobody[{number}]"
+        yield from _unknown_writers(f"{place}.by", spec.writers, *unasked.by)
+        if isinstance(found := _shape(environment, unasked.shape), str):
+            yield SpecIssue(FRAMES, f"{place}.shape", found, "leave it out")
+    for number, each in enumerate(spec.frames):
+        place = f"frames[{number}]"
+        yield from _unknown_writers(f"{place}.by", spec.writers, each.by)
+        if isinstance(found := _shape(environment, each.shape), str):
+            yield SpecIssue(FRAMES, f"{place}.shape", found, "`toolscale phrase` lists the shapes")
             continue
+        if each.shape in spec.retired:
+            problem = f"{each.shape!r} is retired: it stands under nobody"
+            yield SpecIssue(FRAMES, f"{place}.shape", problem, "leave out its messages, or the entry under nobody")
+        plan = compiler.compile_intent(found, rules)
         speaker = speaker_of(plan, environment.spec.language) if plan is not None else None
         for position, frame in enumerate(each.say if plan is not None else ()):
             where, lacking = f"{place}.say[{position}]", missing(frame.say, plan, speaker) if plan is not None else []
@@ -73,6 +78,21 @@ def check_frames(
             if (each.shape, frame.say) in seen:
                 yield SpecIssue(FRAMES, where, f"{frame.say!r} stands there twice", "leave one out")
             seen.add((each.shape, frame.say))
+
+
+def _unknown_writers(place: str, writers: Collection[str], *by: str) -> Iterator[SpecIssue]:
+    for writer in by:
+        if writer not in writers:
+            yield SpecIssue(FRAMES, place, f"unknown writer {writer!r}", "name one of writers")
+
+
+def _shape(environment: Environment, shape: str) -> Intent | str:
+    """Return what an intent is made by the evolutions of a shape, or why there is no such shape."""
+    intent_id, *lines = shape.split(JOINT)
+    try:
+        return evolve(environment, {intent.id: intent for intent in environment.spec.intents.intents}, intent_id, lines)
+    except (Inapplicable, KeyError) as error:
+        return f"there is no shape {shape!r}: {error}"
 
 
 def check_rows(environment: Environment, rows: Rows | None = None) -> list[SpecIssue]:

@@ -25,8 +25,6 @@ JOINT = " + "
 Frames = Mapping[str, tuple[Request, ...]]
 """Shape -> its messages, in the order of the file."""
 
-NO_FRAMES: Frames = {}
-
 
 def frames_of(spec: FramesSpec) -> Frames:
     """Return the messages of each shape."""

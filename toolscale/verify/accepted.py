@@ -65,8 +65,7 @@ def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str, s
 def _provenance(subject: Subject) -> Provenance:
     candidate, proposer = subject.candidate, _proposer(subject)
     return Provenance(
-        generator="plans" if candidate.words is None else "words",
-        model=candidate.words.model if candidate.words else None,
+        generator="plans",
         seed=candidate.seed,
         candidate=candidate.number,
         versions={

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from toolscale.environment.column_kinds import kind_of_column, values_of_column
 from toolscale.language.mentions import Mention, mentions
@@ -19,9 +18,6 @@ from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.plan import Plan
 from toolscale.verify.disclosure import undisclosed
 from toolscale.verify.subject import Subject
-
-if TYPE_CHECKING:
-    from toolscale.verify.wording import Meaning
 
 VALUES = ("money", "date", "digits", "id")
 """Kinds of mentions that are values of the case, never words of the language."""
@@ -62,26 +58,7 @@ def ungrounded(subject: Subject) -> str | None:
         for cue in cues:
             if not contains_words(request, cue):
                 return f"the request lacks the cue {cue!r} of {name}"
-    return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject) or _misworded(subject)
-
-
-def _misworded(subject: Subject) -> str | None:
-    """Return what words that a model wrote say otherwise than the plan, up to three findings; None for the words of a
-    template."""
-    if subject.candidate.words is None:
-        return None
-    from toolscale.verify.wording import unaccounted_words
-
-    found = list(islice(unaccounted_words(subject.candidate.spoken, meaning_of(subject)), SHOWN))
-    return "; ".join(found) or None
-
-
-def meaning_of(subject: Subject) -> Meaning:
-    """Return what the request of a candidate has to say."""
-    told = tuple(fact.kind for fact in subject.told if fact.kind != "bool")
-    from toolscale.verify.wording import Meaning
-
-    return Meaning(subject.environment, subject.plan, subject.inputs, told, subject.lexicon)
+    return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject)
 
 
 def _unread(request: str, name: str, kind: FactKind, value: Any, today: str, tense: Tense | None) -> str:
@@ -109,9 +86,6 @@ _BEFORE = regex(r"(?:\S+\s+){0,2}$")
 
 _NEAR = 40
 """Characters before a value in which they stand."""
-
-SHOWN = 3
-"""Findings about the words of a model that are told at most."""
 
 _ASKING = regex(
     r"\?|\b(?:(?:what|how|who|when|where)s?|which|whose|why|whether|tell|inform|know|state|stating|confirm|report|hear|list|specify|say|"

@@ -36,7 +36,6 @@ from toolscale.verify.solvable import UNTRIED, Trial, Tried, try_out
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
-from toolscale.verify.wording.lexicon import lexicon_of
 
 LEAST_MUTANTS = 5
 AIM = 14
@@ -69,7 +68,6 @@ class Judge:
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
         self.states = states(self.world)
         self._laws = Laws(environment, self.catalogue.rules)
-        self.lexicon = lexicon_of(environment, rows)
         self._audit_share = audit_share
         self._auditor: World | None = None
         self.rows = rows
@@ -183,7 +181,6 @@ class Judge:
             accepted=set(),
             filled=brief.say(recording.facts),
             brief=brief,
-            lexicon=self.lexicon,
             broken_on_the_way=lambda calls: self._laws.broken_on_the_way(calls, self.recorder),
         )
         subject.accepted.add(subject.golden.changes)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from toolscale.canonical import content_hash
 from toolscale.records import Attempt, Fact, GoldenCall, Grade, Reading, RowChange, ToolCall
 from toolscale.sandbox.base import to_row_changes
-from toolscale.tasks.words import key_of
+from toolscale.tasks.candidate_keys import key_of
 from toolscale.verify.subject import Subject
 
 NO_READINGS: Mapping[str, Reading] = MappingProxyType({})

@@ -16,7 +16,6 @@ from toolscale.tasks.record import Inputs, Recording
 from toolscale.verify.brief import Brief
 from toolscale.verify.states import Changes, EndState, EndStates
 from toolscale.verify.trajectories import Trajectory
-from toolscale.verify.wording.lexicon import Lexicon
 
 
 @dataclass
@@ -38,8 +37,6 @@ class Subject:
     """The form filled in rightly: what gates judge, however the task is answered."""
     brief: Brief
     """What is asked of the answer."""
-    lexicon: Lexicon
-    """The words of the environment."""
     broken_on_the_way: Callable[[Sequence[ToolCall]], str | None]
     """The first of some writes that breaks a rule when its turn comes."""
     added: set[Changes] = field(default_factory=set)

@@ -12,7 +12,7 @@ import yaml
 from toolscale.canonical import content_hash
 from toolscale.environment.environment import Environment
 from toolscale.prompt_templates import prompt_template
-from toolscale.records import Frames, FramesSpec, FrameWriter, Request
+from toolscale.records import Frames, FramesSpec, FrameWriter, Request, Unasked
 from toolscale.words.shapes import Brief, Shape
 
 FILE = "frames.yaml"
@@ -80,8 +80,21 @@ def with_frames(
     places = {name: place for place, name in enumerate(order)}
     keys = sorted(blocks, key=lambda key: (places.get(key[0], len(places)), *key))
     return FramesSpec(
-        writers=writers, frames=tuple(Frames(shape=key[0], by=key[1], say=tuple(blocks[key])) for key in keys)
+        writers=writers,
+        frames=tuple(Frames(shape=key[0], by=key[1], say=tuple(blocks[key])) for key in keys),
+        nobody=spec.nobody,
     )
+
+
+def with_unasked(spec: FramesSpec, writer: str, unasked: Mapping[str, str]) -> FramesSpec:
+    """Return frames with shapes of which one more writer says why hardly anybody would come with them. Those that this
+    retires lose their messages."""
+    found = {each.shape: each for each in spec.nobody}
+    for shape, why in unasked.items():
+        before = found.get(shape, Unasked(shape=shape, why=why, by=(writer,)))
+        found[shape] = before.model_copy(update={"by": tuple(dict.fromkeys((*before.by, writer)))})
+    made = spec.model_copy(update={"nobody": tuple(found[shape] for shape in sorted(found))})
+    return made.model_copy(update={"frames": tuple(each for each in spec.frames if each.shape not in made.retired)})
 
 
 def frames_yaml(spec: FramesSpec) -> str:
@@ -91,6 +104,7 @@ def frames_yaml(spec: FramesSpec) -> str:
         "frames": [
             {"shape": each.shape, "by": each.by, "say": [request.say for request in each.say]} for each in spec.frames
         ],
+        "nobody": [{"shape": each.shape, "why": each.why, "by": list(each.by)} for each in spec.nobody],
     }
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from toolscale.tasks.frames import JOINT, missing, said_lines
 from toolscale.tasks.phrase import places_said
 from toolscale.tasks.plan import Plan
 from toolscale.verify.judge import Judge
-from toolscale.words.assignment import choices_of
+from toolscale.verify.subject import Subject
 
 PLAIN_WANTED, EVOLVED_WANTED = 8, 4
 """Frames of a shape."""
@@ -122,6 +122,14 @@ class Workshop:
             raise UsageError(f"{self.environment.domain} has no shape {name!r}; `toolscale phrase` lists them")
         return self.shapes[name]
 
+    def lacking(self, names: Sequence[str] = ()) -> list[Shape]:
+        """Return the shapes of these names, or all that have too few frames. Those that no case is found for are left
+        out. UsageError if there is no shape of a name."""
+        wanted = [self.shape(name) for name in names] or [
+            each for each in self.shapes.values() if each.have < each.wanted
+        ]
+        return [each for each in wanted if self.has_cases(each)]
+
     def brief(self, shape: Shape) -> Brief:
         """Return what a writer is told of a shape. UsageError if no case of it is found."""
         cases = self._cases_of(shape)
@@ -144,7 +152,7 @@ class Workshop:
             tuple(step.if_ for step in branches(self.source.catalogue.intents[shape.intent].do)),
             tuple(self._said(plan, case, speaker) for case in cases[:SHOWN]),
             tuple(missing("", plan, speaker)),
-            tuple(dict.fromkeys((*cues, *choices_of(subject)))),
+            tuple(dict.fromkeys((*cues, *_choices(subject)))),
             tuple(self._also(shape)),
             tuple(asks),
         )
@@ -201,9 +209,17 @@ class Workshop:
             operator, *arguments = line.split()
             if operator == "constrain":
                 quantity = language.quantities[arguments[0]]
-                otherwise = (
-                    "; if not, the same with {" + str(quantity.backup) + "}" if arguments[1:] else "; if not, not"
-                )
-                yield f"only if {quantity.text}{otherwise}; wants to know {quantity.noun}"
+                otherwise = "; if not, the same with {" + str(quantity.backup) + "}" if arguments[1:] else ""
+                yield f"only if {quantity.text}{otherwise}"
             elif operator == "batch":
                 yield "for all of them"
+
+
+def _choices(subject: Subject) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each choice that a call takes, one of which a message must have."""
+    cues = subject.environment.spec.language.enum_cues
+    steps = [each.plan for each in subject.recording.calls if each.plan is not None]
+    for step in (*steps, *(step for step, _ in subject.recording.forbidden)):
+        for expression in step.arguments.values():
+            if expression.is_literal and isinstance(expression.literal, str) and expression.literal in cues:
+                yield tuple(cues[expression.literal])

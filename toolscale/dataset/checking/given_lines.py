@@ -11,7 +11,6 @@ from toolscale.dataset.given import (
     ATTEMPTS,
     DECISIONS,
     READINGS,
-    WORDS,
     given_folder,
     read_given,
     write_decisions,
@@ -32,7 +31,7 @@ def check_given(folder: Path, environment: Environment, judged: Sequence[Judged]
     with TemporaryDirectory() as anew:
         write_given(Path(anew), fitting)
         write_decisions(Path(anew), given.decisions.values())
-        for path in (place / WORDS, place / ATTEMPTS, place / READINGS, world / DECISIONS):
+        for path in (place / ATTEMPTS, place / READINGS, world / DECISIONS):
             written = Path(anew) / path.name
             if path.is_file() and (not written.is_file() or read_file(written) != read_file(path)):
                 yield Finding(

@@ -69,9 +69,8 @@ class Contents:
 
     @property
     def models(self) -> dict[str, list[str]]:
-        """`words`, `attempts` and `readings` -> the models that gave them."""
+        """`attempts` and `readings` -> the models that gave them."""
         return {
-            "words": sorted({line.model for line in self.given.words.values()}),
             "attempts": sorted({attempt.model for attempt in self.given.tries}),
             "readings": sorted({line.model for group in self.given.readings.values() for line in group}),
         }

@@ -16,7 +16,6 @@ from toolscale.environment.world import World
 from toolscale.records import Answer, Candidate, DrawnTurns, Judged
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import CandidateSource
-from toolscale.tasks.words import skeleton_of
 from toolscale.verify.judge import Judge
 
 
@@ -85,11 +84,7 @@ class KeptJudge:
         candidate = self.source.draw(seed, number, self.place.turns, self.place.answer)
         if candidate is None:
             return None
-        return self.given.put_on(candidate, self.environment.hash, self.skeleton)
-
-    def skeleton(self, candidate: Candidate, request: str) -> str:
-        """Return the skeleton of other words for a candidate that was drawn."""
-        return skeleton_of(request, self.judge.plan_of(candidate), self.environment, self.judge.inputs(candidate))
+        return self.given.put_on(candidate, self.environment.hash)
 
     def judged(self, candidate: Candidate) -> Judged:
         """Judge a candidate, with the attempts at it and what was decided about it."""

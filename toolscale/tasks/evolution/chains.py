@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from toolscale.environment.environment import Environment
 from toolscale.records import QUIET, Intent
@@ -18,6 +18,9 @@ ALONE = (*DEEP, "obscure")
 
 Shapes = Mapping[tuple[tuple[str, ...], ...], int]
 """Shapes of chains with weights: each place names the operators of which one is drawn."""
+
+Asked = Callable[[Sequence[str]], bool]
+"""Whether people come with an intent after a chain."""
 
 SINGLE: Shapes = {(ALONE,): 4, (("batch",), ("obscure",)): 1}
 """Of a request that is fulfilled, and said at once: people write about one thing at a time."""
@@ -60,15 +63,16 @@ def draw_chain(
     turned: bool,
     talked: bool,
     rng: random.Random,
+    asked: Asked,
 ) -> tuple[str, ...]:
     """Draw a chain of evolutions that applies to an intent; an empty one if none does. `partners` are what may be
     composed, `talked` whether it is for a dialogue."""
     shapes = _shapes(intent, turned, talked)
-    start: tuple[str, ...] = (QUIET,) if not turned and is_quiet(intent, rng) else ()
     for _ in range(TRIES):
+        start: tuple[str, ...] = (QUIET,) if not turned and is_quiet(intent, rng) else ()
         (shape,) = rng.choices(list(shapes), list(shapes.values()))
         chain = _draw(environment, intents, intent, partners, shape, rng, start)
-        if chain:
+        if chain and asked(chain):
             return chain
     return ()
 
