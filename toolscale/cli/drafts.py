@@ -211,7 +211,8 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
     print_yields(made.yields, made.folder.name)
     print_costs(ledger, priced)
     _print_steps(made.steps)
-    say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
+    say(f"{made.folder} is admitted; read it, and run: toolscale phrase {made.folder}")
+    say(f"Whole messages are written then; without them, requests are composed: toolscale synthesize {made.folder}")
 
 
 def _print_steps(steps: Sequence[StepReport]) -> None:
