@@ -64,6 +64,13 @@ def test_a_writer_is_told_the_shape_its_cases_and_what_is_asked_and_nothing_of_t
     assert "towards my fees" not in told
 
 
+def test_a_writer_is_told_whose_each_fact_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight of eight writers asked for the day of the wrong test."""
+    assert main(["phrase", "medicine", "--brief", "--shape", "two_values"]) == 0
+    (asks,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Asks to be told: ")]
+    assert asks.endswith("({other.test}); day of the test ({other.test}).") and "result ({lab.test});" in asks
+
+
 def test_what_holds_is_kept_and_said_as_it_was_written(framed: tuple[CandidateSource, Judge]) -> None:
     source, judge = framed
     candidate = source.draw(0, source.number("pay_some_fees"))

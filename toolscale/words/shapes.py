@@ -12,7 +12,8 @@ from functools import cached_property
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.errors import UsageError
-from toolscale.records import QUIET, Candidate, Request, is_evolved
+from toolscale.patterns import regex
+from toolscale.records import QUIET, Candidate, Request, Tell, is_evolved
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.asking import branches, is_owed
 from toolscale.tasks.binding import CandidateSource
@@ -36,6 +37,7 @@ SEED = 55
 """Of the cases: no dataset is made of them unless somebody asks for this seed."""
 DRAWS = 40
 """Numbers of a stream that are tried for cases."""
+_COLUMN = regex(r"[a-z_0-9]+\.[a-z_0-9]+")
 
 
 @dataclass(frozen=True)
@@ -140,9 +142,10 @@ class Workshop:
         intent = plan.intent
         tells = [told.tell for told in plan.tells]
         names = zip(tells, field_names(tells), strict=True)
-        asked = {name for tell, name in names if name and not tell.withheld and not is_owed(intent, tell)}
+        asked = {name: tell for tell, name in names if name and not tell.withheld and not is_owed(intent, tell)}
         quiet = QUIET in shape.evolutions and self.source.catalogue.intents[shape.intent].asks
-        asks = [field.what for field in form_of(plan).fields if field.name in asked and not quiet]
+        fields = [field for field in form_of(plan).fields if field.name in asked and not quiet]
+        asks = [f"{field.what}{_of_what(asked[field.name])}" for field in fields]
         speaker = speaker_of(plan, language)
         cues = [(cue,) for role in plan.roles.values() if not role.role.only_said for cue in role.role.cues]
         return Brief(
@@ -213,6 +216,11 @@ class Workshop:
                 yield f"only if {quantity.text}{otherwise}"
             elif operator == "batch":
                 yield "for all of them"
+
+
+def _of_what(tell: Tell) -> str:
+    """Whose fact it is, where another column says so: two results, each by the name of its test."""
+    return f" ({{{tell.about}}})" if tell.about and _COLUMN.fullmatch(tell.about) else ""
 
 
 def _choices(subject: Subject) -> Iterator[tuple[str, ...]]:
