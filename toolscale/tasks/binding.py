@@ -23,7 +23,16 @@ from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.channel import context_of, is_signed_in
 from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back, speaker_of
 from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines, is_quiet
-from toolscale.tasks.frames import Matter, fitting, frames_of, matters_of, renamed, shape_of
+from toolscale.tasks.frames import (
+    Matter,
+    fitting,
+    frames_of,
+    matters_of,
+    renamed,
+    renamed_roles,
+    shape_of,
+    whole_places,
+)
 from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import Manner, put_into_words
 from toolscale.tasks.plan import Plan
@@ -146,17 +155,28 @@ class CandidateSource:
             rng=rng,
             asked=lambda chain: self._is_asked(stream.intent, chain),
         )
-        return drawn or None
+        return drawn if drawn and self._has_words(stream.intent, drawn) else None
 
     def _is_asked(self, intent: Intent, evolutions: Sequence[str]) -> bool:
         """Whether people come with an intent after a chain of evolutions: the shape of none of its matters is
         retired."""
-        if not self._retired:
-            return True
-        matters = matters_of(intent.id, evolutions, lambda lines: intent)
-        known = self.catalogue.intents
-        shapes = (shape_of(known[each.intent], each.evolutions) for each in matters if each.intent is not None)
-        return self._retired.isdisjoint(shapes)
+        return self._retired.isdisjoint(shape for shape, _ in self._shapes(intent, evolutions))
+
+    def _has_words(self, intent: Intent, evolutions: Sequence[str]) -> bool:
+        """Whether a row that is called otherwise can be: some frame of the shape has a place for any words for it."""
+        for shape, matter in self._shapes(intent, evolutions):
+            others = renamed_roles(matter.evolutions)
+            if (frames := self._frames.get(shape)) and not any(others <= whole_places(each.say) for each in frames):
+                return False
+        return True
+
+    def _shapes(self, intent: Intent, evolutions: Sequence[str]) -> Iterator[tuple[str, Matter]]:
+        """Yield the shape of each matter of a chain that has one."""
+        for matter in matters_of(intent.id, evolutions, lambda lines: intent):
+            if matter.intent is not None and (
+                shape := shape_of(self.catalogue.intents[matter.intent], matter.evolutions)
+            ):
+                yield shape, matter
 
     def draw_evolved(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from toolscale.records import QUIET, FramesSpec, Intent, Request
 from toolscale.tasks.evolution.composition import suffix_after
@@ -83,6 +84,17 @@ def renamed(frames: Sequence[Request], matter: Matter, plan: Plan) -> tuple[Requ
     own = [name for name in (*plan.roles, *plan.intent.slots) if matter.suffix and name.endswith(matter.suffix)]
     others = {name.removesuffix(matter.suffix): name for name in own}
     return tuple(Request(say=rename_places(each.say, others), persona=each.persona) for each in frames)
+
+
+def renamed_roles(evolutions: Sequence[str]) -> set[str]:
+    """Return the roles whose rows a chain calls otherwise."""
+    return {line.split()[1].partition(":")[0] for line in evolutions if line.startswith("obscure ")}
+
+
+@cache
+def whole_places(say: str) -> frozenset[str]:
+    """Return the places of a frame that stand for a row whole, or for a slot."""
+    return frozenset(match[1] for match in PLACE.finditer(say) if not match[2] and not match[4])
 
 
 def fitting(frames: Sequence[Request], plan: Plan, but: str | None, held: Mapping[str, str]) -> list[Request]:
