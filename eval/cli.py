@@ -134,10 +134,14 @@ def run(benchmark: str, policies: tuple[str, ...], out: Path, json_: bool, **giv
     """Evaluate policies on BENCHMARK, and write the report. The same command goes on with a run that was stopped, and
     --samples 4 adds to --samples 1; idle and golden stand in every table."""
     from eval.running import Wanted, run_benchmark
+    from toolscale.cli.tallies import telling_costs
+    from toolscale.models.chat import Ledger
 
     settings = Settings(**{name: given.pop(name) for name in Settings.model_fields if name in given})
     wanted = Wanted(kind=benchmark, settings=settings, policies=_named(policies), out=out, environ=os.environ, **given)
-    found = asyncio.run(run_benchmark(wanted, lambda line: say(line, err=True)))
+    ledger = Ledger()
+    with telling_costs(ledger, json_=json_):
+        found = asyncio.run(run_benchmark(wanted, lambda line: say(line, err=True), ledger))
     if json_:
         return echo_json({"folder": str(found.folder), "policies": [asdict(each) for each in found.summaries]})
     from eval.report.kinship_words import told_of_names

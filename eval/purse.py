@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from toolscale.errors import BudgetError
-from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
+from toolscale.canonical import content_hash
+from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
+from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatRequest, Ledger, ReplyStore
+from toolscale.models.completion import clean
 from toolscale.models.expert import Expert
-from toolscale.models.pricing import cost_usd
 from toolscale.records import AnswerKey, ExpertReply, ExpertSpec, ToolCall
 
 REPLIES = Path("var/replies.sqlite")
+
+MOST_TOKENS = 16_384
+"""Of one reply of an expert, with what it thinks: what a reply can cost must be known before it is asked for."""
 
 
 @dataclass
@@ -39,23 +44,24 @@ class Purse:
             async with ChatClient(model, store, budget, self.ledger) as client:
                 yield client
 
-    def guard(self, expert: Expert) -> Expert:
-        """Return an expert that is paid from here; a simulated one costs nothing and stays as it is."""
-        return expert if expert.spec.endpoint is None else PaidExpert(expert, self)
+    @asynccontextmanager
+    async def paid(self, expert: Expert) -> AsyncIterator[Expert]:
+        """Open an expert that is paid from here; a simulated one costs nothing and stays as it is."""
+        spec = expert.spec
+        if spec.endpoint is None:
+            yield expert
+            return
+        async with self.client(ChatModel(spec.endpoint, spec.price)) as client:
+            yield PaidExpert(spec, client)
 
 
 @dataclass(frozen=True)
 class PaidExpert:
-    """An expert behind an endpoint: once the cap is reached it is not asked any more. What it costs is known only
-    afterwards, so calls that are under way then may pass the cap."""
+    """An expert behind an endpoint whose replies are paid from a purse, and kept: one sample of a task asks the same
+    question once."""
 
-    expert: Expert
-    purse: Purse
-
-    @property
-    def spec(self) -> ExpertSpec:
-        """Who it is."""
-        return self.expert.spec
+    spec: ExpertSpec
+    client: ChatClient
 
     async def reply(
         self,
@@ -67,13 +73,26 @@ class PaidExpert:
         draw: str,
         made: Sequence[ToolCall],
     ) -> ExpertReply:
-        """Ask it. BudgetError if the cap is reached."""
-        budget = self.purse.budget
-        if budget.most is not None and budget.spent >= budget.most:
-            raise BudgetError(
-                f"${budget.spent:.4f} of ${budget.most:g} are spent; "
-                "run it again with a higher --max-cost: what was paid for is kept"
-            )
-        reply = await self.expert.reply(messages, tools, key=key, category=category, draw=draw, made=made)
-        budget.spent += cost_usd(self.spec.price, reply.input_tokens, reply.output_tokens)
-        return reply
+        """Ask it. BudgetError if the reply might pass the cap."""
+        said, began = clean([dict(message) for message in messages], ""), time.monotonic()
+        request = ChatRequest(
+            f"expert {self.spec.name}", tuple(said), tools=tuple(tools), max_tokens=MOST_TOKENS, sample=_sample(draw)
+        )
+        try:
+            reply = await self.client.ask(request)
+        except (ModelUnavailableError, UnusableReplyError, UsageError) as error:
+            return ExpertReply(error=str(error), kind="endpoint", latency_s=time.monotonic() - began)
+        return ExpertReply(
+            content=reply.content or reply.refusal or None,
+            tool_calls=reply.tool_calls,
+            input_tokens=reply.input_tokens,
+            output_tokens=reply.output_tokens,
+            latency_s=reply.seconds,
+            error=f"its reply cannot be used: {reply.problem}" if reply.problem else None,
+            kind="endpoint",
+        )
+
+
+def _sample(draw: str) -> int:
+    """Return the number of a draw: 31 bits, as servers take a seed."""
+    return int(content_hash(draw)[:8], 16) >> 1

@@ -34,7 +34,7 @@ from eval.summary import Summary, summarize
 from toolscale.canonical import finite
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
-from toolscale.models.chat import model_from
+from toolscale.models.chat import Ledger, model_from
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.rollout.grading import check_gradable
 from toolscale.rollout.message_judge import MessageJudge
@@ -82,15 +82,15 @@ class Evaluated:
     summaries: tuple[Summary, ...]
 
 
-async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluated:
+async def run_benchmark(wanted: Wanted, say: Say = lambda line: None, ledger: Ledger | None = None) -> Evaluated:
     """Run all policies and write the report. What stops one of them stops the run; what was done is kept, and the
-    same call goes on."""
+    same call goes on. `ledger` is filled as requests are made."""
     wanted = replace(wanted, settings=completed(wanted.kind, wanted.settings, wanted.environ or {}))
     if (graded := recorded_by(wanted.kind)) is not None:
         return await _elsewhere(wanted, say) if wanted.checkout is not None else _recorded(wanted, graded)
     if wanted.checkout is not None or wanted.interpreter is not None:
         raise UsageError(f"{wanted.kind} is played here: leave --checkout and --interpreter out")
-    purse = Purse(wanted.max_cost, wanted.replies)
+    purse = Purse(wanted.max_cost, wanted.replies, ledger if ledger is not None else Ledger())
     players = players_of(wanted, purse)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
     async with AsyncExitStack() as held:
@@ -175,7 +175,7 @@ async def open_judged(wanted: Wanted, purse: Purse, held: AsyncExitStack) -> Ope
     opened = open_benchmark(wanted.kind, wanted.settings, wanted.tasks)
     held.push_async_callback(opened.close)
     bench = opened.ground.bench
-    bench.experts = {name: purse.guard(expert) for name, expert in bench.experts.items()}
+    bench.experts = {name: await held.enter_async_context(purse.paid(expert)) for name, expert in bench.experts.items()}
     check_gradable((case.task.task for case in opened.cases if case.task.task is not None), wanted.judge, "--data")
     if wanted.judge is None:
         return opened

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from chat_server import ChatServer, chat_server
+from chat_server import Answer, ChatServer, chat_server, said
 from scripted_judge import ScriptedJudge
 from scripted_model import use
 from scripted_solver import Known, Solver, in_openai_form, known_of, tasks_of
@@ -71,6 +73,63 @@ def test_rates_stand_in_the_rows_and_a_second_run_asks_nothing(
     asked, manifest = len(server.asked), (dataset / "manifest.json").read_bytes()
     assert main(["solve", str(dataset), "--samples", "2"]) == 0
     assert (len(server.asked), (dataset / "manifest.json").read_bytes()) == (asked, manifest)
+
+
+def as_real_models_write(answer: Answer) -> Answer:
+    """The same answer thought aloud, without counts, without ids of calls, and with arguments as objects."""
+    body = json.loads(answer.body)
+    message = body["choices"][0]["message"]
+    message["content"] = f"<think>I cannot do that. Or can I?</think>\n{message['content'] or ''}"
+    for call in message.get("tool_calls", ()):
+        del call["id"]
+        call["function"]["arguments"] = json.loads(call["function"]["arguments"]) or None
+    del body["usage"]
+    return Answer(json.dumps(body).encode())
+
+
+def test_what_real_models_write_is_read_and_the_rest_is_nobody_elses_loss(
+    dataset: Path,
+    solver: Solver,
+    tasks: list[Task],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """One task is answered with a page of HTML each time, and one at first with nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.001)
+    page, nothing = tasks[0].request, tasks[1].request
+
+    def reply(body: dict[str, Any]) -> Answer:
+        request, last = body["messages"][1]["content"], body["messages"][-1]
+        if request == page:
+            return Answer(b"<html>busy</html>")
+        if request == nothing and len(body["messages"]) == 2:
+            return said("<think>Hm.</think>")
+        told = last["role"] == "user" and "could not be read" in last["content"]
+        return as_real_models_write(solver({**body, "messages": body["messages"][:2]} if told else body))
+
+    with chat_server(reply=reply) as server:
+        use(monkeypatch, server.base_url)
+        assert main(["solve", str(dataset), "--tasks", "10", "--samples", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["tried"], told["outcomes"]) == (9, {"always": 9})
+    assert (told["failed"], told["malformed"]) == (1, 1)
+
+
+def test_a_run_that_fails_says_what_it_cost_in_json_too(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = itertools.count()
+    refused = Answer(b'{"error": {"message": "no such key"}}', 401)
+    with chat_server(reply=lambda _: Answer(b"{}") if not next(asked) else refused) as server:
+        use(monkeypatch, server.base_url)
+        assert main(["solve", str(dataset), "--tasks", "1", "--samples", "1", "--json"]) == 2
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert "no such key" in told["error"] and "no such key" in err
+    assert [(line["failures"], line["paid_usd"] > 0.04) for line in told["costs"]] == [(1, True)]
 
 
 @pytest.mark.slow("tests/test_solving.py")

@@ -210,6 +210,7 @@ def test_an_mcp_server_says_which_of_its_tools_only_read(tmp_path: Path) -> None
             "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
         },
         {"name": "peek", "inputSchema": {}, "annotations": {"readOnlyHint": True}},
+        {"name": "ping", "inputSchema": {"type": "object", "properties": {}}},
         {
             "name": "refund",
             "inputSchema": {"properties": {"id": {"$ref": "#/$defs/id"}}, "$defs": {"id": {"type": "integer"}}},
@@ -218,7 +219,8 @@ def test_an_mcp_server_says_which_of_its_tools_only_read(tmp_path: Path) -> None
     ]
     told = [
         ("get_order", False, "Get an order. takes {id: string}"),
-        ("peek", False, "takes any"),
+        ("peek", False, "takes nothing"),
+        ("ping", True, "takes nothing"),
         ("refund", True, "takes {id?: integer}. returns {paid?: number | null}"),
     ]
     for number, value in enumerate(({"tools": tools}, {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}})):

@@ -24,7 +24,9 @@ from eval.records import Line, Settings
 from eval.storage import RESULTS, ROLLOUTS, read_results
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import ChatModel
-from toolscale.records import Endpoint, Price
+from toolscale.models.endpoint import EndpointExpert
+from toolscale.models.experts import unmeasured
+from toolscale.records import Endpoint, ExpertReply, ExpertSpec, Price
 from training.config_file import read_config
 
 
@@ -156,6 +158,17 @@ def test_a_model_is_asked_once_for_each_message(play: Play, tmp_path: Path) -> N
         assert timeless(folder) == before
 
 
+def test_a_message_that_cannot_be_read_is_the_models_own_fault_and_counts(play: Play, tmp_path: Path) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        thoughts = "<think>Is it 7? No.</think>"
+        return said(f"{thoughts}I do not know." if len(body["messages"]) > 2 else thoughts)
+
+    with chat_server(reply=reply) as server:
+        folder = play(model(server.base_url, Purse(replies=tmp_path / "replies.sqlite")))
+    found = {(line.status, line.score, line.failure, line.turns, line.malformed) for line in read_results(folder)[1]}
+    assert found == {("scored", 0.0, "gave up", 2, 1)}
+
+
 def test_an_endpoint_that_dies_is_no_wrong_answer_and_the_run_goes_on_later(play: Play, tmp_path: Path) -> None:
     counted = threading.Lock()
     served = [0]
@@ -211,6 +224,28 @@ def test_the_cap_on_dollars_is_not_passed_and_what_was_paid_for_is_kept(play: Pl
         play(model(server.base_url, Purse(most=5, replies=tmp_path / "replies.sqlite"), price=price))
         assert len(server.asked) == TASKS
     assert len(read_results(tmp_path / "m")[1]) == TASKS
+
+
+def test_experts_are_paid_from_the_same_purse_and_do_not_pass_its_cap(tmp_path: Path) -> None:
+    """By the count of the server, which it does not tell, each reply costs all that it can."""
+
+    async def ask(purse: Purse, spec: ExpertSpec) -> list[ExpertReply | BaseException]:
+        async with purse.paid(EndpointExpert(spec)) as expert:
+            said_to = ([{"role": "user", "content": f"{number} + 7?"}] for number in range(9))
+            asking = (
+                expert.reply(each, (), key=None, category="arithmetic", draw="0:0:t", made=()) for each in said_to
+            )
+            return list(await asyncio.gather(*asking, return_exceptions=True))
+
+    with chat_server(said("<think>Hm.</think>8")) as server:
+        place, price = Endpoint(base_url=server.base_url, model="m"), Price(input=1, output=10)
+        purse = Purse(0.5, tmp_path / "replies.sqlite")
+        replies = asyncio.run(ask(purse, unmeasured("sage", place, price=price)))
+        assert len(server.asked) == 3
+    answered = [each.content for each in replies if isinstance(each, ExpertReply)]
+    assert answered == ["8"] * 3 and sum(isinstance(each, BudgetError) for each in replies) == 6
+    assert 3 * 0.16384 < purse.budget.spent <= 0.5
+    assert purse.ledger.total().paid_usd == pytest.approx(purse.budget.spent)
 
 
 def test_progress_tells_accuracy_and_cost(questions: Opened, tmp_path: Path) -> None:

@@ -17,14 +17,16 @@ import pytest
 
 from toolscale.errors import BudgetError, ModelUnavailableError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
-from toolscale.models.chat.batches import ask_ahead
+from toolscale.models.chat.batches import SHARE, ask_ahead
+from toolscale.models.chat.budget import most_of
 from toolscale.records import Endpoint, Price
 
 
 @dataclass
 class BatchServer:
     """The files, batches and chat completions of OpenAI's interface, as far as a batch needs them. Each reply is the
-    request in capitals; what holds `bad` fails within a batch."""
+    request in capitals; what holds `bad` fails within a batch, and what holds `torn` comes back as nothing that can be
+    read."""
 
     base_url: str = ""
     looks: int = 2
@@ -75,8 +77,9 @@ class BatchServer:
         }  # fmt: skip
 
     def line(self, asked: dict[str, Any]) -> str:
-        bad = "bad" in asked["body"]["messages"][-1]["content"]
-        response = {"status_code": 500 if bad else 200, "body": {} if bad else self.completion(asked["body"])}
+        text = asked["body"]["messages"][-1]["content"]
+        bad, torn = "bad" in text, "torn" in text
+        response = {"status_code": 500 if bad else 200, "body": {} if bad or torn else self.completion(asked["body"])}
         return json.dumps({"id": "x", "custom_id": asked["custom_id"], "response": response, "error": None})
 
     def completion(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -150,6 +153,14 @@ def test_a_batch_is_answered_at_half_the_price_and_what_failed_in_it_is_asked_al
         assert client.budget.spent == client.ledger.total().paid_usd == pytest.approx(0.004)
         kept, again, client = ahead(server, tmp_path / "replies", ["one", "bad", "three"])
         assert (kept, again, client.budget.spent) == (0, replies, 0.0) and len(server.batches) == 1
+
+
+def test_what_comes_back_of_a_batch_and_cannot_be_read_is_booked_and_asked_alone(tmp_path: Path) -> None:
+    with batch_server() as server:
+        kept, replies, client = ahead(server, tmp_path / "replies", ["one", "torn"])
+        assert (kept, [reply.content for reply in replies], server.alone) == (1, ["ONE", "TORN"], 1)
+        lost = SHARE * most_of(request("torn"), client.model.price)
+        assert client.budget.spent == client.ledger.total().paid_usd == pytest.approx(0.001 + lost + 0.002)
 
 
 def test_an_endpoint_without_batches_is_asked_one_by_one(tmp_path: Path) -> None:

@@ -133,7 +133,6 @@ FAULTS = {
     "cut": Answer(b'{"choices": [', cut=True),
     "no JSON": Answer(b'{"choices": [{"mess'),
     "no choices": Answer(b"{}"),
-    "empty": said(""),
     "compressed": Answer(b"x", headers={"Content-Encoding": "gzip"}),
 }
 
@@ -189,7 +188,7 @@ def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
-    garbled = said("", usage={"prompt_tokens": 10, "completion_tokens": 5})
+    garbled = Answer(b'{"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}')
     seen: list[ChatClient] = []
 
     async def work(client: ChatClient) -> ChatReply:
@@ -198,7 +197,7 @@ def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(
 
     with (
         chat_server(garbled) as server,
-        pytest.raises(UnusableReplyError, match=r"6 replies .* cannot be used: it has no content"),
+        pytest.raises(UnusableReplyError, match=r"6 replies .* cannot be used: it has no choices"),
     ):
         run(server, tmp_path / "replies", work)
     assert seen[0].budget.spent == pytest.approx(6 * 60e-6)
@@ -244,6 +243,8 @@ def test_a_schema_is_strict_only_where_a_server_can_hold_to_it(tmp_path: Path) -
         ('{"name": "Rex"}', "the whole: 'age' is a required property"),
         ('{"name": "Rex", "name": "Tom", "age": 3}', "it has the key 'name' twice in one object"),
         ('{"name": "Rex", "age": NaN}', "it holds NaN, which JSON does not have"),
+        ("Look: [3] or {}.", "it is not JSON: Expecting value in line 1, near 'Look: [3] or {}.'"),
+        ("", "it has neither content nor calls"),
         ("[" * 100_000, "it is not JSON that can be read: too many brackets within brackets"),
         ('{"name": "Rex", "age": ' + "9" * 5_000 + "}", "Exceeds the limit (4300 digits) for integer string"),
         ('{"name": "ox", "age": 3}', "an ox is no pet"),
@@ -253,8 +254,7 @@ def test_a_reply_that_cannot_be_used_is_shown_once_and_written_again(tmp_path: P
     def problem(value: Any) -> list[str]:
         return ["an ox is no pet"] if value["name"] == "ox" else []
 
-    good = '```json\n{"name": "Rex", "age": 3}\n```'
-    with chat_server(counted(bad), counted(good)) as server:
+    with chat_server(counted(bad), counted('{"name": "Rex", "age": 3}')) as server:
         value, _ = run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET), problem))
         assert value == {"name": "Rex", "age": 3}
         shown, correction = server.asked[1]["messages"][-2:]
@@ -264,6 +264,99 @@ def test_a_reply_that_cannot_be_used_is_shown_once_and_written_again(tmp_path: P
         run(server, tmp_path / "other", lambda client: client.ask_json(request(schema=PET), problem))
     assert len(server.asked) == 2 and caught.value.reply == bad
     assert str(caught.value).startswith("pets: the model 'm' wrote what cannot be used, twice: ")
+
+
+REX = '{"name": "Rex", "age": 3}'
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"```json\n{REX}\n```", f"```json\n{REX}", f"Here:\n{REX}", f"{REX}\nI hope that this helps.",
+        f'<think>{{"name": "Tom"}}? No.</think>\n{REX}', f"A dog?</think>Here it is: {REX}",
+    ],
+)  # fmt: skip
+def test_a_value_is_read_behind_thoughts_and_among_words(tmp_path: Path, written: str) -> None:
+    with chat_server(counted(written)) as server:
+        value, _ = run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET)))
+        assert value == {"name": "Rex", "age": 3} and len(server.asked) == 1
+
+
+def test_thoughts_without_an_end_are_no_value(tmp_path: Path) -> None:
+    with chat_server(counted(f"<think>It may be {REX}"), counted(REX)) as server:
+        run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET)))
+        assert "its thoughts have no end: close them" in text_of(server.asked[1])
+
+
+def test_a_reply_that_was_kept_with_its_thoughts_is_read_without_them(tmp_path: Path) -> None:
+    with ReplyStore(tmp_path / "replies") as store:
+        store.put(request().key("m"), request(), ChatReply("<think>Tom? No.</think>Rex", 1, 1, 0.0, 0.0))
+        kept = store.get(request().key("m"))
+    assert kept is not None and kept.content == "Rex"
+
+
+MOST = (len(json.dumps([[{"role": "user", "content": "Name a pet."}], [], None])) + 100 * 10) * 1e-6
+"""Dollars that the request may cost: a token for each byte that is sent, and 100 that are written."""
+BAD = b'{"choices": []}'
+HELD = Answer(held=True)
+ZEROS = {"prompt_tokens": 0, "completion_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    ("answers", "spent"),
+    [
+        ([said("Rex")], MOST),
+        ([said("Rex", usage=ZEROS)], MOST),
+        ([said(None)], MOST),
+        ([said("Rex", usage={"prompt_tokens": 10})], 10e-6 + 1000e-6),
+        ([Answer(BAD), counted("Rex")], MOST + 60e-6),
+        ([Answer(b'{"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}'), counted("Rex")], 120e-6),
+        ([HELD, counted("Rex")], MOST + 60e-6),
+        ([Answer(b"{", cut=True), counted("Rex")], MOST + 60e-6),
+        ([Answer(b"{}", 503), counted("Rex")], 60e-6),
+    ],
+    ids=["none", "zeros", "nothing written", "half", "garbled", "garbled and counted", "silent", "cut", "busy"],
+)
+def test_what_a_server_did_not_count_is_booked_at_all_that_it_can_cost(
+    tmp_path: Path, answers: list[Answer], spent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
+
+    async def work(client: ChatClient) -> ChatReply:
+        client.model = ChatModel(client.model.endpoint.model_copy(update={"timeout_s": 0.3}), client.model.price)
+        return await client.ask(request())
+
+    with chat_server(*answers) as server:
+        _, client = run(server, tmp_path / "replies", work)
+    assert client.budget.spent == client.ledger.total().paid_usd == pytest.approx(spent)
+
+
+@pytest.mark.parametrize("answer", [Answer(BAD), Answer(b"{", cut=True), said("x" * 400), said("x", usage=ZEROS)])
+def test_a_cap_holds_whatever_a_server_leaves_out(
+    tmp_path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its own count, each request costs all that it can."""
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
+
+    async def all_of(client: ChatClient) -> list[Any]:
+        asked = (client.ask(request(f"pet {number}")) for number in range(9))
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    with chat_server(answer) as server:
+        replies, client = run(server, tmp_path / "replies", all_of, most=0.004)
+    assert any(isinstance(each, BudgetError) for each in replies)
+    assert len(server.asked) == 3 and client.budget.spent <= 0.004
+
+
+def test_thoughts_are_counted_where_the_server_does_not_count(tmp_path: Path) -> None:
+    with chat_server(said("Rex", usage=None), said("<think>" + "Tom? " * 200 + "</think>Rex")) as server:
+        first, _ = run(server, tmp_path / "one", lambda client: client.ask(request()))
+        second, _ = run(server, tmp_path / "two", lambda client: client.ask(request()))
+    aside = {"role": "assistant", "content": "Rex", "reasoning": "Tom? " * 200}
+    with chat_server(Answer(json.dumps({"choices": [{"message": aside}]}).encode())) as server:
+        third, _ = run(server, tmp_path / "three", lambda client: client.ask(request()))
+    assert [reply.content for reply in (first, second, third)] == ["Rex"] * 3
+    assert [reply.output_tokens for reply in (first, second, third)] == [1, 255, 251]
 
 
 def test_a_reply_that_was_cut_off_is_told_so(tmp_path: Path) -> None:
@@ -289,12 +382,12 @@ def test_the_cap_is_not_passed_and_the_next_run_goes_on(tmp_path: Path) -> None:
     async def all_of(client: ChatClient) -> list[Any]:
         return list(await asyncio.gather(*map(client.ask, wanted), return_exceptions=True))
 
-    with chat_server(reply=lambda body: counted(text_of(body), read=0, wrote=50)) as server:
+    with chat_server(reply=lambda body: counted(text_of(body), read=10, wrote=50)) as server:
         replies, client = run(server, tmp_path / "replies", all_of, most=0.0035)
         bought = [each for each in replies if isinstance(each, ChatReply)]
         stopped = [each for each in replies if isinstance(each, BudgetError)]
         assert len(bought) + len(stopped) == 12 and 3 <= len(bought) <= 6 and client.budget.spent <= 0.0035
-        assert client.budget.spent == pytest.approx(0.0005 * len(bought)) and len(server.asked) == len(bought)
+        assert client.budget.spent == pytest.approx(0.00051 * len(bought)) and len(server.asked) == len(bought)
         assert str(stopped[0]).startswith("the next request may cost $0.0010, and $0.00")
         assert str(stopped[0]).endswith("run it again with a higher MAX_COST: what was paid for is kept")
         replies, client = run(server, tmp_path / "replies", all_of, most=1)

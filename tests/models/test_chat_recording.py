@@ -62,6 +62,18 @@ def test_a_recording_gives_the_same_replies_and_records_to_the_same_bytes(tmp_pa
     )
 
 
+def test_a_reply_that_cannot_be_read_is_recorded_as_it_came(tmp_path: Path) -> None:
+    torn = ChatRequest("pets", ({"role": "user", "content": "Find a pet."},), tools=({"function": {"name": "find"}},))
+    with chat_server(said("<think>I call", [{"id": "c", "function": None}])) as server:
+        (first,), client = ask(server.base_url, tmp_path / "replies", [torn])
+    with ReplyStore(tmp_path / "replies") as store:
+        write_recording(tmp_path / "run.jsonl.gz", store, client.used, "m")
+    with served(tmp_path / "run.jsonl.gz") as address:
+        (again,), _ = ask(address, tmp_path / "other", [torn])
+    assert first.problem.startswith("its thoughts have no end")
+    assert (again.problem, again.message, again.content) == (first.problem, first.message, first.content)
+
+
 def test_what_was_asked_in_other_words_gets_the_nearest_reply_that_is_left() -> None:
     """So a recording outlives a change of the prompts. The same question has the same answer again."""
 

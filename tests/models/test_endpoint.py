@@ -181,8 +181,8 @@ def test_a_refusal_stops_at_once(status: int, body: bytes, reason: str) -> None:
         (said(None), "it has neither content nor calls"),
         (said(""), "it has neither content nor calls"),
         (
-            said(None, [{"id": "c1", "function": {"name": "look", "arguments": {}}}]),
-            "a call has no id, name or arguments in text",
+            said(None, [{"id": "c1", "function": {"name": "look", "arguments": []}}]),
+            "a call has no name, or arguments that are no object",
         ),
         (
             Answer(gzip.compress(said("42").body), headers={"Content-Encoding": "gzip"}),
@@ -193,8 +193,9 @@ def test_a_refusal_stops_at_once(status: int, body: bytes, reason: str) -> None:
 )
 def test_a_reply_that_cannot_be_used_is_an_error_of_the_reply(answer: Answer, problem: str) -> None:
     with chat_server(answer) as server:
-        assert ask(server.base_url, TOOLS) == failed(f"its reply cannot be used: {problem}")
-        assert len(server.asked) == 1
+        reply = ask(server.base_url, TOOLS)
+        assert (reply.error, reply.content, reply.tool_calls) == (f"its reply cannot be used: {problem}", None, ())
+        assert reply.input_tokens > 20 and len(server.asked) == 1
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_a_reply_that_cannot_be_used_is_an_error_of_the_reply(answer: Answer, pr
     [
         (said(None, reasoning_content="Hm."), "it has neither content nor calls"),
         (said([1]), "its content is not text"),
-        (said(None, [{"id": "c1"}]), "a call has no id, name or arguments in text"),
+        (said(None, [{"id": "c1"}]), "a call has no name, or arguments that are no object"),
         (Answer(b'{"choices": []}'), "it has no choices"),
     ],
 )
@@ -216,10 +217,17 @@ def test_a_reply_that_cannot_be_used_has_the_tokens_that_the_server_counted(answ
         assert len(server.asked) == 2
 
 
-def test_of_a_reply_that_cannot_be_used_no_token_is_approximated() -> None:
-    with chat_server(said(None, usage={"prompt_tokens": -1, "completion_tokens": 7})) as server:
-        reply = ask(server.base_url)
-        assert (reply.input_tokens, reply.output_tokens) == (0, 7)
+def test_of_a_reply_that_cannot_be_used_tokens_are_approximated_too() -> None:
+    thoughts = said(None, usage={"prompt_tokens": -1, "completion_tokens": 0}).body.replace(b"null", b'"<think>So 42"')
+    for answer, counted in ((said(None, usage={"completion_tokens": 7}), (5, 7)), (Answer(thoughts), (5, 3))):
+        with chat_server(answer) as server:
+            reply = ask(server.base_url)
+            assert (reply.input_tokens, reply.output_tokens) == counted
+
+
+def test_what_an_expert_thinks_is_no_part_of_its_answer() -> None:
+    with chat_server(said("<think>43?</think> 42", usage={"prompt_tokens": 12, "completion_tokens": 9})) as server:
+        assert ask(server.base_url) == ExpertReply(content="42", input_tokens=12, output_tokens=9, kind="endpoint")
 
 
 @pytest.mark.parametrize("depth", [400, 600, 900, 5_000])
@@ -353,6 +361,6 @@ def test_whatever_comes_back_is_a_reply_or_garbled(body: bytes, tools: bool) -> 
     try:
         reply = read_completion(body, KEY, QUESTION, TOOLS if tools else ())
     except GarbledError as error:
-        assert error.input_tokens >= 0 <= error.output_tokens
+        assert (error.input_tokens or 0) >= 0 <= (error.output_tokens or 0)
         return
     assert (reply.content or reply.tool_calls) and ExpertReply.model_validate_json(reply.model_dump_json()) == reply

@@ -154,7 +154,7 @@ def test_an_expert_with_an_endpoint_is_asked_itself_and_with_tools_in_environmen
         ),
         (
             said(" \n"),
-            "no description of 'second' was written: it wrote nothing; check the address and the name of the model",
+            "no description of 'second' was written: its reply cannot be used: it has neither content nor calls; check",
         ),
         (
             Answer(b'{"error": {"message": "bad key s3cret-key-1234"}}', 401),

@@ -87,6 +87,7 @@ def test_the_person_comes_back_with_the_next_matter_and_the_form_is_for_all_of_t
 def test_a_person_says_each_thing_once_and_then_has_no_more(returning_tasks: list[Task]) -> None:
     candidate = returning_tasks[0].candidate
     assert answer_to(candidate, "That is done.") == candidate.agenda[0]
+    assert answer_to(candidate, "<think>What is their name?</think>That is done.") == candidate.agenda[0]
     assert answer_to(candidate, "That is done.", candidate.agenda) is None
     scene = golden_messages([{"role": "user", "content": candidate.opening}], returning_tasks[0], "{}")
     assert set(candidate.agenda) <= {message["content"] for message in scene if message["role"] == "user"}

@@ -62,6 +62,16 @@ def test_sessions_of_one_task_do_not_see_each_other(
         sessions.close(which)
 
 
+def test_what_is_thought_before_a_final_message_is_not_graded(
+    sessions: Sessions, golden_scripts: dict[str, tuple[Task, Script]]
+) -> None:
+    task_id, script = next((id_, script) for id_, (task, script) in golden_scripts.items() if task.form is None)
+    thoughts = "<think>I cannot do that. Or is it $1,234.56?</think>\n"
+    assert play(sessions, Script(calls=script.calls, answer=f"{thoughts}{script.answer}"), sessions.open(task_id)) == 1
+    unended = Script(calls=script.calls, answer=f"<think>{script.answer}")
+    assert play(sessions, unended, sessions.open(task_id)) == 0
+
+
 def test_more_sessions_than_worlds_take_turns(
     mock_dataset: Path, golden_scripts: dict[str, tuple[Task, Script]]
 ) -> None:
@@ -134,12 +144,13 @@ def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) 
     with Sessions(tmp_path / "mock") as sessions:
         alone = next(task for task in sessions.tasks if not agenda(tmp_path / "mock", task))
         session_id = sessions.open(alone)
-        heard = sessions.say(session_id, "Could you please tell me your date of birth?")
+        thinks = "<think>It may be anybody: what is their name?</think>\n"
+        heard = sessions.say(session_id, f"{thinks}Could you please tell me your date of birth?")
         assert isinstance(heard, str)
         assert sessions.view(session_id).talk == [
             {"after": 0, "said": "Could you please tell me your date of birth?", "heard": heard}
         ]
-        assert sessions.say(session_id, "I am sorry, I cannot help you.") is None
+        assert sessions.say(session_id, f"{thinks}I am sorry, I cannot help you.") is None
         with pytest.raises(UsageError, match="the final answer was given; the person is gone"):
             sessions.say(session_id, "Hello?")
         assert sessions.finish(session_id).score == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ import click
 from toolscale.cli.asking import asks_model
 from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
-from toolscale.errors import ToolScaleError
 
 if TYPE_CHECKING:
     from toolscale.models.judging import JudgeSettings
@@ -53,25 +51,27 @@ def solve(
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Exits 1 if a cap on dollars
     stopped it, or a judge that is gone.
     """
-    from toolscale.cli.tallies import print_costs
+    from toolscale.cli.tallies import costs_told, print_costs, telling_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.solving import SolveSettings, solve_dataset
 
     model, ledger = model_from(os.environ), Ledger()
     settings = SolveSettings(out, samples, tasks, max_cost, replies, record, judge)
-    try:
+    is_priced = model.price is not None
+    with telling_costs(ledger, is_priced=is_priced, json_=json_):
         solving = solve_dataset(dataset, model, settings, lambda line: say(line, err=True), ledger)
-    except ToolScaleError:
-        if not json_ and ledger.stages:
-            print_costs(ledger, model.price is not None)
-        raise
     if json_:
-        costs = [asdict(line) for line in ledger.rows()]
+        costs = costs_told(ledger, is_priced=is_priced)
         told = {"dataset": str(solving.dataset), "tried": solving.tried, "outcomes": dict(solving.outcomes)}
-        told |= {"failed": solving.failed, "read": solving.read, "unread": solving.unread}
+        told |= {
+            "failed": solving.failed,
+            "malformed": solving.malformed,
+            "read": solving.read,
+            "unread": solving.unread,
+        }
         echo_json({**told, "stopped": solving.stopped, "costs": costs})
     else:
-        print_costs(ledger, model.price is not None)
+        print_costs(ledger, is_priced)
         _print_solving(solving, ledger.total().worth_usd if model.price else None)
     context.exit(1 if solving.stopped else 0)
 
@@ -93,6 +93,8 @@ def _print_solving(solving: Solving, worth: float | None) -> None:
         say(f"  ${worth / kept:.4f} for each task that was solved")
     if solving.failed:
         say(f"  {solving.failed} attempts had no answer of the server, and do not count; run it again")
+    if solving.malformed:
+        say(f"  {solving.malformed} of the model's messages could not be read; it was told so, and the attempts count")
     if solving.read:
         say(f"  the judge read {solving.read} final messages")
     if solving.unread:

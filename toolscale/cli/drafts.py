@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ import click
 
 from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, say
-from toolscale.errors import ToolScaleError
 
 if TYPE_CHECKING:
     from toolscale.draft import StepReport
@@ -77,7 +75,7 @@ def draft(
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2).
     """
-    from toolscale.cli.tallies import print_costs
+    from toolscale.cli.tallies import telling_costs
     from toolscale.environment.registry import OWN
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.drafting import DraftSettings, domain_of, draft_domain
@@ -96,13 +94,9 @@ def draft(
         candidates=candidates,
         record=record,
     )
-    try:
+    left = f"the files so far and the transcript are in {settings.work / domain_of(name)}"
+    with telling_costs(ledger, is_priced=model.price is not None, json_=json_, rest=left):
         made = draft_domain(name, model, settings, lambda line: say(line, err=True), ledger)
-    except ToolScaleError:
-        if not json_ and ledger.stages:
-            print_costs(ledger, model.price is not None)
-            say(f"the files so far and the transcript are in {settings.work / domain_of(name)}", err=True)
-        raise
     _print_made(made, ledger, priced=model.price is not None, json_=json_)
 
 
@@ -143,7 +137,7 @@ def propose(
 
     The model is that of `draft`. Read the copy and commit it, or make tasks from it at once.
     """
-    from toolscale.cli.tallies import print_costs
+    from toolscale.cli.tallies import telling_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.proposing import (
         ProposeSettings,
@@ -164,18 +158,14 @@ def propose(
     settings = ProposeSettings(
         out=out, replies=replies, max_cost=max_cost, wishes=intents, rounds=rounds, candidates=candidates, record=record
     )
-    try:
+    left = f"the transcript is in {settings.work / base.domain}"
+    with telling_costs(ledger, is_priced=model.price is not None, json_=json_, rest=left):
         made = propose_intents(base, model, settings, lambda line: say(line, err=True), ledger)
-    except ToolScaleError:
-        if not json_ and ledger.stages:
-            print_costs(ledger, model.price is not None)
-            say(f"the transcript is in {settings.work / base.domain}", err=True)
-        raise
     _print_proposed(made, ledger, priced=model.price is not None, json_=json_)
 
 
 def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool) -> None:
-    from toolscale.cli.tallies import print_costs, print_yields
+    from toolscale.cli.tallies import costs_told, print_costs, print_yields
 
     if json_:
         return echo_json(
@@ -185,7 +175,7 @@ def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool
                 "dropped": made.dropped,
                 "steps": [made.step.facts()],
                 "streams": [item.facts() for item in made.yields],
-                "costs": [asdict(line) for line in ledger.rows()],
+                "costs": costs_told(ledger, is_priced=priced),
             }
         )
     print_yields(made.yields, str(made.folder))
@@ -197,7 +187,7 @@ def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool
 
 
 def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> None:
-    from toolscale.cli.tallies import print_costs, print_yields
+    from toolscale.cli.tallies import costs_told, print_costs, print_yields
 
     if json_:
         return echo_json(
@@ -205,7 +195,7 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
                 "folder": str(made.folder),
                 "steps": [step.facts() for step in made.steps],
                 "streams": [item.facts() for item in made.yields],
-                "costs": [asdict(line) for line in ledger.rows()],
+                "costs": costs_told(ledger, is_priced=priced),
             }
         )
     print_yields(made.yields, made.folder.name)

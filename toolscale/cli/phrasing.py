@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import click
 
 from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, say
-from toolscale.errors import ToolScaleError
 
 if TYPE_CHECKING:
     from toolscale.words.asking import Asked, AskSettings
@@ -97,22 +95,19 @@ def _print_brief(workshop: Workshop, shapes: tuple[str, ...], people: Path | Non
 
 
 def _ask(workshop: Workshop, settings: AskSettings, *, json_: bool) -> Asked:
-    from toolscale.cli.tallies import print_costs
+    from toolscale.cli.tallies import costs_told, print_costs, telling_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.words.asking import ask_for_frames
 
     model, ledger = model_from(os.environ), Ledger()
-    try:
+    is_priced = model.price is not None
+    with telling_costs(ledger, is_priced=is_priced, json_=json_):
         asked = ask_for_frames(workshop, model, settings, ledger)
-    except ToolScaleError:
-        if not json_ and ledger.stages:
-            print_costs(ledger, model.price is not None)
-        raise
     if json_:
         told = {"shapes": asked.shapes, "unusable": asked.unusable, "stopped": asked.stopped}
-        echo_json({**_facts(asked.added), **told, "costs": [asdict(line) for line in ledger.rows()]})
+        echo_json({**_facts(asked.added), **told, "costs": costs_told(ledger, is_priced=is_priced)})
         return asked
-    print_costs(ledger, model.price is not None)
+    print_costs(ledger, is_priced)
     for finding in asked.unusable:
         say(finding, err=True)
     _print_added(asked.added)

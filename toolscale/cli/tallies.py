@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from toolscale.cli.output import say_cents
+from toolscale.cli.output import echo_json, say, say_cents
 from toolscale.cli.terminal import SIGNS, open_console, percent, table_of
 from toolscale.dataset.comparing.comparison import changed_groups, environment_words
 from toolscale.dataset.describing.figures import Figures
+from toolscale.errors import ToolScaleError
 from toolscale.records import ComparedFigure, ComparedTasks, Comparison
 from toolscale.text_files import visible
 
@@ -223,6 +226,30 @@ def print_yields(yields: Sequence[Yield], domain: str, *, with_requests: bool = 
         console.print(Text(f"\n{item.stream}", style="bold"))
         for request in item.requests:
             console.print(Padding(Text(visible(request)), (0, 0, 0, 2)))
+
+
+def costs_told(ledger: Ledger, *, is_priced: bool) -> list[dict[str, Any]]:
+    """Return what was asked of models and what it cost, for machines; without a price, dollars are not known."""
+    unknown = {} if is_priced else {"paid_usd": None, "worth_usd": None}
+    return [{**asdict(line), **unknown} for line in ledger.rows()]
+
+
+@contextmanager
+def telling_costs(ledger: Ledger, *, is_priced: bool | None = None, json_: bool, rest: str = "") -> Iterator[None]:
+    """Say what models cost if what is done here fails. `is_priced`: whether the price is known; None: if anything cost
+    something. `rest`: what else is said then."""
+    try:
+        yield
+    except (ToolScaleError, KeyboardInterrupt) as error:
+        is_priced = ledger.total().worth_usd > 0 if is_priced is None else is_priced
+        if ledger.stages and json_:
+            told = str(error) or "interrupted; what was paid for is kept"
+            echo_json({"error": told, "costs": costs_told(ledger, is_priced=is_priced)})
+        elif ledger.stages:
+            print_costs(ledger, is_priced)
+            if rest:
+                say(rest, err=True)
+        raise
 
 
 def print_costs(ledger: Ledger, is_priced: bool) -> None:

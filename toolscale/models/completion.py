@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 from toolscale.models.expert import Message
 from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
+from toolscale.models.thoughts import spoken
 from toolscale.records import ExpertReply
 
 SHORTEST_SECRET = 8
@@ -21,74 +23,100 @@ MOST_TOKENS = 1_000_000_000
 
 LONGEST_EXCERPT = 200
 
+_ASIDE = ("reasoning_content", "reasoning")
+"""Where servers put what a model thought, if they know it from what it says."""
+_THINKING = ("thinking", "reasoning")
+"""Parts of a content that were thought."""
+
 
 class GarbledError(Exception):
     """The server answered, and the answer cannot be used: what is wrong with it, and the tokens that the server counted
-    all the same."""
+    all the same; None where it did not."""
 
-    def __init__(self, what: str, input_tokens: int = 0, output_tokens: int = 0):
+    def __init__(self, what: str, input_tokens: int | None = None, output_tokens: int | None = None):
         super().__init__(what)
         self.input_tokens, self.output_tokens = input_tokens, output_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The first choice of a chat completion."""
+    """The first choice of a chat completion, as it can be used."""
 
     content: str | None
+    """What is said, without what was thought before it."""
     calls: tuple[dict[str, Any], ...]
     finish: str
     """Why it ends: `stop`, `length`, `tool_calls`, `content_filter`; empty if the server does not say."""
     refusal: str
     """Why the model will not answer, in its words; empty if it answers."""
+    problem: str
+    """What is wrong with the message, in words that the model can act on: then it has no calls. Empty if nothing is."""
+    written: str
+    """All that the model wrote, thoughts and calls too."""
     input_tokens: int | None
     output_tokens: int | None
     """As the server counted them; None if it did not."""
+    message: Mapping[str, Any]
+    """As it came."""
 
 
 def read_choice(body: bytes, key: str, with_calls: bool = False) -> Completion:
-    """Return the first choice of a chat completion, which may have no content. GarbledError says why there is none.
-    `key` is hidden wherever it stands in the reply. Calls are left out unless they are wanted."""
+    """Return the first choice of a chat completion: what a model can do wrong in it is its `problem`. GarbledError says
+    why there is none. `key` is hidden wherever it stands in the reply. Calls are left out unless they are wanted."""
     data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
     usage = data.get("usage") if isinstance(data, dict) else None
-    counted = _counted(usage, "prompt_tokens"), _counted(usage, "completion_tokens")
+    read, wrote = _counted(usage, "prompt_tokens"), _counted(usage, "completion_tokens")
     try:
         choice, message = _choice(data)
-        content = message.get("content")
-        if content is not None and not isinstance(content, str):
-            raise GarbledError("its content is not text")
-        calls = tuple(_call(call) for call in _list(message.get("tool_calls"))) if with_calls else ()
     except GarbledError as error:
-        raise GarbledError(str(error), counted[0] or 0, counted[1] or 0) from None
+        raise GarbledError(str(error), read or None, wrote or None) from None
+    text, aside, problem = _content(message)
+    said, raw = spoken(text), message.get("tool_calls") if with_calls else None
+    calls, fault = _calls(raw)
     finish, refusal = choice.get("finish_reason"), message.get("refusal")
+    refusal = refusal if isinstance(refusal, str) else ""
+    if said.is_open:
+        problem = problem or "its thoughts have no end: close them before you call a tool or answer"
+    problem = problem or fault
+    if not (said.text.strip() or calls or refusal or problem):
+        problem = "it has neither content nor calls"
+    called = "".join(f"{call['function']['name']}{call['function']['arguments']}" for call in calls)
+    written = f"{text}{aside}{called or (json.dumps(raw) if raw else '')}"
     return Completion(
-        content or None,
-        calls,
-        finish if isinstance(finish, str) else "",
-        refusal if isinstance(refusal, str) else "",
-        *counted,
+        content=said.text or None,
+        calls=() if problem else calls,
+        finish=finish if isinstance(finish, str) else "",
+        refusal=refusal,
+        problem=problem,
+        written=written,
+        input_tokens=read or None,  # no request has no tokens: a server that says so did not count
+        output_tokens=wrote if wrote or (read and not written) else None,
+        message=message,
     )
 
 
 def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
     """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
 
-    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated. GarbledError
-    holds only those that the server counted: the provider charges them even if the reply cannot be used. Calls are left
-    out if no tools were offered.
+    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated, also those
+    of a reply that cannot be used: the provider charges it. Calls are left out if no tools were offered.
     """
     found = read_choice(body, key, bool(tools))
-    if not found.content and not found.calls:
-        raise GarbledError("it has neither content nor calls", found.input_tokens or 0, found.output_tokens or 0)
-    written = (found.content or "") + "".join(
-        call["function"]["name"] + call["function"]["arguments"] for call in found.calls
-    )
+    read, wrote = tokens_of(found, messages, tools)
+    if found.problem or not (found.content or found.calls):
+        raise GarbledError(found.problem or "it has neither content nor calls", read, wrote)
     return ExpertReply(
-        content=found.content,
-        tool_calls=found.calls,
-        kind="endpoint",
-        input_tokens=_known(found.input_tokens, approximate_input_tokens(messages, tools)),
-        output_tokens=_known(found.output_tokens, approximate_tokens(written)),
+        content=found.content, tool_calls=found.calls, kind="endpoint", input_tokens=read, output_tokens=wrote
+    )
+
+
+def tokens_of(found: Completion, messages: Sequence[Message], tools: Sequence[Message]) -> tuple[int, int]:
+    """Return the tokens that were read and written: as the server counted them, else about as many as the texts have,
+    thoughts included."""
+    read, wrote = found.input_tokens, found.output_tokens
+    return (
+        approximate_input_tokens(messages, tools) if read is None else read,
+        approximate_tokens(found.written) if wrote is None else wrote,
     )
 
 
@@ -130,31 +158,68 @@ def _choice(data: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return choices[0], message
 
 
-def _list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise GarbledError("its calls are not a list")
-    return value
+def _content(message: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the text of a message, what was thought aside from it, and what is wrong with it."""
+    texts, thoughts = list[str](), list[str]()
+    is_read = _take(message.get("content"), texts, thoughts)
+    aside = next((said for name in _ASIDE if isinstance(said := message.get(name), str) and said), "")
+    return "".join(texts), "".join(thoughts) or aside, "" if is_read else "its content is not text"
 
 
-def _call(call: Any) -> dict[str, Any]:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not all(
-        isinstance(text, str) for text in (call.get("id"), function.get("name"), function.get("arguments"))
-    ):
-        raise GarbledError("a call has no id, name or arguments in text")
-    return {
-        "id": call["id"],
-        "type": "function",
-        "function": {"name": function["name"], "arguments": function["arguments"]},
-    }
+def _take(content: Any, texts: list[str], thoughts: list[str]) -> bool:
+    """Take what can be read of a content, which is text or a list of parts; return whether all of it can."""
+    if content is None:
+        return True
+    if isinstance(content, str):
+        texts.append(content)
+        return True
+    if not isinstance(content, list):
+        return False
+    is_read = True
+    for part in content:
+        if isinstance(part, dict):
+            thinks = part.get("type") in _THINKING
+            inner = next((part[name] for name in ("text", *_THINKING) if name in part), part)
+            is_read &= not isinstance(inner, dict) and _take(inner, thoughts if thinks else texts, thoughts)
+        else:
+            is_read &= isinstance(part, str) and _take(part, texts, thoughts)
+    return is_read
+
+
+def _calls(raw: Any) -> tuple[tuple[dict[str, Any], ...], str]:
+    """Return the calls of a message, and what is wrong with them."""
+    if raw is None:
+        return (), ""
+    if not isinstance(raw, list):
+        return (), "its calls are not a list"
+    calls, ids = list[dict[str, Any]](), set[str]()
+    for place, call in enumerate(raw, 1):
+        function = call.get("function") if isinstance(call, dict) else None
+        name, arguments = (
+            (function.get("name"), _arguments(function.get("arguments")))
+            if isinstance(function, dict)
+            else (None, None)
+        )
+        if not isinstance(name, str) or not name or arguments is None:
+            return (), "a call has no name, or arguments that are no object"
+        given = call.get("id")
+        names = chain([given] if isinstance(given, str) and given else [], map("call_{}".format, count(place)))
+        own = next(each for each in names if each not in ids)
+        ids.add(own)
+        calls.append({"id": own, "type": "function", "function": {"name": name, "arguments": arguments}})
+    return tuple(calls), ""
+
+
+def _arguments(given: Any) -> str | None:
+    """Return arguments as text, which servers also send as an object, or not at all where there are none; None if they
+    are something else."""
+    if isinstance(given, dict):
+        return json.dumps(given, ensure_ascii=False)
+    if isinstance(given, str):
+        return given if given.strip() else "{}"
+    return "{}" if given is None else None
 
 
 def _counted(usage: Any, name: str) -> int | None:
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS else None
-
-
-def _known(count: int | None, otherwise: int) -> int:
-    return otherwise if count is None else count

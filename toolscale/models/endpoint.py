@@ -1,7 +1,7 @@
 """An expert behind an OpenAI-compatible server: asked until it answers, refuses, or its deadline is reached.
 
-What may pass is tried again; a refusal stops at once, and so does a reply that cannot be used, which has the tokens
-that its server counted. Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records
+What may pass is tried again; a refusal stops at once, and so does a reply that cannot be used, which has its tokens
+all the same. Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records
 it and goes on.
 """
 
@@ -20,6 +20,7 @@ from toolscale.errors import UsageError
 from toolscale.models import transport
 from toolscale.models.completion import GarbledError, clean, read_completion
 from toolscale.models.expert import Message
+from toolscale.models.pricing import approximate_input_tokens
 from toolscale.models.simulated import drawn
 from toolscale.models.transport import NoAnswerError, RefusedError
 from toolscale.records import AnswerKey, Endpoint, ExpertReply, ExpertSpec, ToolCall
@@ -70,7 +71,9 @@ class EndpointExpert:
         except TimeoutError:
             problem = f"no answer in {endpoint.deadline_s:g} s: {failures[-1] if failures else 'it was silent'}"
         except GarbledError as error:
-            problem, counted = f"its reply cannot be used: {error}", (error.input_tokens, error.output_tokens)
+            problem = f"its reply cannot be used: {error}"
+            read = error.input_tokens
+            counted = approximate_input_tokens(messages, tools) if read is None else read, error.output_tokens or 0
         except RefusedError as error:
             problem = str(error)
         return ExpertReply(

@@ -33,15 +33,19 @@ MOST_BYTES = 8_000_000
 _SENT = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent"})
 """Headers that are sent. The library would add what OPENAI_* variables of the environment say, to whatever server."""
 
+_NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+"""What ends a request before it is sent."""
+
 
 class NoAnswerError(Exception):
-    """There was no answer, or one that says to try again: what happened, how long the server asks to wait, and whether
-    it has more to do than it can."""
+    """There was no answer, or one that says to try again: what happened, how long the server asks to wait, whether it
+    has more to do than it can, and whether it may charge what it was sent: it was sent, and no error came back."""
 
-    def __init__(self, what: str, wait: float = 0.0, is_busy: bool = False):
+    def __init__(self, what: str, wait: float = 0.0, is_busy: bool = False, may_cost: bool = False):
         super().__init__(what)
         self.wait = wait
         self.is_busy = is_busy
+        self.may_cost = may_cost
 
 
 class RefusedError(Exception):
@@ -115,7 +119,8 @@ def told_apart(
 ) -> NoAnswerError | RefusedError:
     """Return what a failed request means: whether another try may succeed."""
     if not isinstance(error, APIStatusError):
-        return NoAnswerError(_lost(error, endpoint, secret))
+        is_sent = not isinstance(error.__cause__, _NOT_SENT)
+        return NoAnswerError(_lost(error, endpoint, secret), may_cost=is_sent)
     status = error.status_code
     if status not in (408, 429) and status < 500:
         return RefusedError(status, excerpt(_said(error), secret))

@@ -63,6 +63,8 @@ class Solving:
     """`always`, `sometimes`, `undecided`, `never` solved, `quarantined`."""
     failed: int = 0
     """Rollouts that the endpoint did not let end, or in which the person erred; they are no attempts."""
+    malformed: int = 0
+    """Messages of the model that could not be read: it was told so, and the attempts count."""
     read: int = 0
     """Final messages with a verdict of the judge."""
     unread: int = 0
@@ -162,6 +164,7 @@ async def _try(
         elif rollout.stop in NOT_ITS_DOING:
             solving.failed += 1
         else:
+            solving.malformed += rollout.malformed
             attempts.append(_attempt(task, sample, model.endpoint.model, rollout))
     return attempts
 

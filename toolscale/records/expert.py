@@ -105,7 +105,8 @@ class ExpertReply(Record):
     """In OpenAI form; only where a conversation with tools was handed over."""
     input_tokens: int = 0
     output_tokens: int = 0
-    """Tokens are charged even where there is an error: those that the server counted."""
+    """Tokens are charged even where there is an error: those that the server counted, or about as many as the texts
+    have."""
     latency_s: float = 0.0
     error: str | None = None
     kind: Literal["simulated", "endpoint"] = "simulated"

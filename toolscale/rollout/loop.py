@@ -11,7 +11,13 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment.builtins import FINAL_ANSWER
-from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError, VoidConversationError
+from toolscale.errors import (
+    ContextFullError,
+    ModelUnavailableError,
+    SandboxLimitError,
+    UnusableReplyError,
+    VoidConversationError,
+)
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
@@ -82,6 +88,8 @@ class _Run:
             self.failure, stop = f"a call hit a limit of the sandbox: {error}", "failed"
         except VoidConversationError as error:
             self.failure, stop = str(error), "void"
+        except (ModelUnavailableError, UnusableReplyError) as error:  # whoever plays the person gave no answer
+            self.failure, stop = f"the person: {error}", "failed"
         right, finding, judge = await self._graded(stop)
         return Rollout(
             id=f"{self.task.id}:{self.policy.name}:{self.sample}",
@@ -127,7 +135,7 @@ class _Run:
                 turn = await self.session.turn(self.fresh)
             except ContextFullError:
                 return "context"
-            except ModelUnavailableError as error:
+            except (ModelUnavailableError, UnusableReplyError) as error:
                 self.failure = f"{self.policy.name}: {error}"
                 return "failed"
             self._book_turn(turn)

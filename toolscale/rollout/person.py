@@ -9,6 +9,7 @@ from toolscale.errors import VoidConversationError
 from toolscale.language.inquiries import Inquiry, read_inquiry
 from toolscale.language.mentions import mentions
 from toolscale.language.render import contains_words
+from toolscale.models.thoughts import spoken
 from toolscale.patterns import regex
 from toolscale.records import Candidate, Reply, Tense
 
@@ -57,7 +58,7 @@ def answer_to(candidate: Candidate, message: str, said: Collection[str] = ()) ->
     what they come back with next; None if there is nothing more, or if all was said at once."""
     if candidate.turns != "dialogue":
         return None
-    inquiry = read_inquiry(message, candidate.replies)
+    inquiry = read_inquiry(spoken(message).text, candidate.replies)
     if not inquiry.asks:
         return next_of(candidate, said)
     told = [reply.says for reply in candidate.replies if reply.about in inquiry.about]

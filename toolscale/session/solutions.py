@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from toolscale.errors import UsageError
+from toolscale.models.thoughts import spoken
 from toolscale.records import Grade, Solution
 from toolscale.session.playable import Playable
 
@@ -50,6 +51,7 @@ def grade_solutions(playable: Playable, lines: Iterable[str]) -> Iterator[Graded
 
 def _graded(playable: Playable, number: int, line: str) -> Graded:
     solution = Solution.model_validate_json(line)
+    solution = solution.model_copy(update={"answer": spoken(solution.answer).text})
     task = playable.task(solution.task)
     domain = playable.domain(task)
     for call in solution.calls:

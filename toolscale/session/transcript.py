@@ -12,6 +12,7 @@ from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
+from toolscale.models.thoughts import spoken
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.records.verdict import wrong
 from toolscale.rollout.unanswered import MOST_REPLIES, UNANSWERED
@@ -48,7 +49,8 @@ class View:
 
 class Transcript:
     """A task that is worked on. `made` and `talk`: what was done before, as `View` shows it. `domain_form`: a form is
-    the one that all tasks of the domain share, and what it takes is listed under the request."""
+    the one that all tasks of the domain share, and what it takes is listed under the request. What a message or an
+    answer holds of thoughts is not heard and not graded."""
 
     def __init__(
         self,
@@ -95,6 +97,7 @@ class Transcript:
         """Return a final answer as it is graded: a form of the domain as one of the task. UsageError as in
         `check_answer`. `whole`: a form of the domain must have all names that are listed. The person of a dialogue must
         have come back with everything."""
+        answer = spoken(answer).text
         if self.task.form is None:
             return answer
         from toolscale.verify.filled import read_form
@@ -129,6 +132,7 @@ class Transcript:
             raise UsageError("the person has said all in the request; give the final message as the answer")
         from toolscale.rollout.person import NOTED, answer_to
 
+        message = spoken(message).text
         heard = answer_to(self.task.candidate, message, self._heard()) or (
             NOTED if self.task.answer == "form" else None
         )
@@ -149,7 +153,7 @@ class Transcript:
         the rows, questions aside, is a part of it; nobody hears it if the person has left."""
         if self._is_left:
             return Solution(task=self.task.id, calls=self.calls(), answer="")
-        whole = "\n\n".join(filter(None, [*self._told_before(), answer]))
+        whole = "\n\n".join(filter(None, [*self._told_before(), spoken(answer).text]))
         return Solution(task=self.task.id, calls=self.calls(), answer=whole)
 
     def _told_before(self) -> list[str]:

@@ -112,7 +112,7 @@ def _tools(path: str, listed: Sequence[Any]) -> Iterator[Operation]:
         name = snake(tool["name"])[:60]
         schema = tool.get("inputSchema") or {}
         teller = _Teller(path, schema if isinstance(schema, Mapping) else {})
-        takes = [teller.shape(schema, f"tools[{number}].inputSchema")]
+        takes = [teller.arguments(schema, f"tools[{number}].inputSchema")]
         hints = tool.get("annotations")
         reads = hints.get("readOnlyHint") if isinstance(hints, Mapping) else None
         gives = teller.shape(tool["outputSchema"], f"tools[{number}].outputSchema") if tool.get("outputSchema") else ""
@@ -154,6 +154,12 @@ class _Teller:
         media = next((body[kind] for kind in body if "json" in str(kind)), None) if isinstance(body, Mapping) else None
         schema = media.get("schema") if isinstance(media, Mapping) else None
         return self.shape(schema, place) if schema else ""
+
+    def arguments(self, value: Any, place: str) -> str:
+        """Return the shape of a tool's arguments; nothing if it takes none."""
+        followed = self._followed(value, place)
+        takes = any(followed.get(name) for name in ("properties", "allOf", "oneOf", "anyOf", "enum"))
+        return self.shape(followed, place) if takes else ""
 
     def shape(self, value: Any, place: str, depth: int = 0) -> str:
         """Return the shape of what a schema describes: `{id: string, lines: [{sku: string, qty?: integer}]}`."""

@@ -14,12 +14,11 @@ from openai.types import Batch
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from toolscale.errors import ModelUnavailableError
-from toolscale.models.chat.budget import dollars_of, most_of
+from toolscale.models.chat.budget import booked, most_of
 from toolscale.models.chat.client import ChatClient
-from toolscale.models.chat.replies import ChatReply
+from toolscale.models.chat.replies import ChatReply, reply_of
 from toolscale.models.chat.request import ChatRequest
 from toolscale.models.completion import GarbledError, read_choice
-from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
 from toolscale.models.transport import NoAnswerError, RefusedError, key_of, open_client, told_apart
 
 SHARE = 0.5
@@ -104,36 +103,37 @@ async def _collect(
     if batch.output_file_id:
         name = batch.output_file_id
         answered = await _again(client, lambda: openai.files.content(name))
-        for key, reply in _replies(client, answered.content, part):
-            client.store.put(key, part[key], reply)
-            client.budget.spent += reply.dollars
-            line = client.ledger.of(part[key].stage, client.name)
-            line.paid_usd += reply.dollars
-            kept += 1
+        for key, reply, dollars in _replies(client, answered.content, part):
+            client.budget.spent += dollars
+            client.ledger.of(part[key].stage, client.name).paid_usd += dollars
+            if reply is not None:
+                client.store.put(key, part[key], reply)
+                kept += 1
     client.store.close_batch(number)
     return kept
 
 
-def _replies(client: ChatClient, body: bytes, part: dict[str, ChatRequest]) -> Iterator[tuple[str, ChatReply]]:
-    """Yield the replies of a batch that can be used; what else stands in it is asked again alone."""
-    secret = key_of(client.model.endpoint, f"the model {client.name!r}")
+def _replies(
+    client: ChatClient, body: bytes, part: dict[str, ChatRequest]
+) -> Iterator[tuple[str, ChatReply | None, float]]:
+    """Yield what was answered in a batch, and the dollars for it: None is what cannot be used, and is asked again alone
+    like all that failed."""
+    secret, price = key_of(client.model.endpoint, f"the model {client.name!r}"), client.model.price
     for line in body.decode("utf-8", "replace").splitlines():
         try:
             found: Any = json.loads(line)
             key, response = found["custom_id"], found["response"]
-            request = part[key]
+            request, told = part[key], json.dumps(response["body"]).encode()
             if response["status_code"] != 200:
                 continue
-            choice = read_choice(json.dumps(response["body"]).encode(), secret)
-        except (ValueError, KeyError, TypeError, RecursionError, GarbledError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
-        if not choice.content and not choice.refusal:
-            continue
-        content = choice.content or ""
-        read = choice.input_tokens if choice.input_tokens is not None else approximate_input_tokens(request.messages)
-        wrote = choice.output_tokens if choice.output_tokens is not None else approximate_tokens(content)
-        dollars = SHARE * dollars_of(read, wrote, client.model.price)
-        yield key, ChatReply(content, read, wrote, dollars, 0.0, choice.finish, choice.refusal)
+        try:
+            reply = reply_of(read_choice(told, secret, bool(request.tools)), request, price, share=SHARE)
+        except GarbledError as error:
+            yield key, None, SHARE * booked(request, error.input_tokens, error.output_tokens, price)
+        else:
+            yield key, reply, reply.dollars
 
 
 def _parts(requests: dict[str, ChatRequest]) -> Iterator[dict[str, ChatRequest]]:

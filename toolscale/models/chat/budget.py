@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,11 +11,8 @@ from dataclasses import dataclass, field
 
 from toolscale.errors import BudgetError, UsageError
 from toolscale.models.chat.request import ChatRequest
-from toolscale.models.pricing import approximate_input_tokens
+from toolscale.models.pricing import cost_usd
 from toolscale.records import Price
-
-MARGIN = 1.5
-"""Tokens are counted before a request by its characters, four each; text that is dense has up to half as many more."""
 
 
 @dataclass
@@ -55,14 +53,21 @@ class Budget:
         return self.most is None or self.spent + self.reserved + dollars <= self.most
 
 
-def most_of(request: ChatRequest, price: Price | None) -> float:
-    """Return the dollars that a request may cost at most, 0 where the price is not known."""
+def most_read(request: ChatRequest) -> int:
+    """Return the tokens that a request has at most: none is shorter than a byte."""
+    told = [[dict(message) for message in request.messages], [dict(tool) for tool in request.tools], request.schema]
+    return len(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def booked(request: ChatRequest, read: int | None, wrote: int | None, price: Price | None) -> float:
+    """Return the dollars that a reply is booked at, 0 where the price is not known: by the tokens that the server
+    counted, and by all that there can be where it did not."""
     if price is None:
         return 0.0
-    read = MARGIN * (approximate_input_tokens(request.messages, request.tools) + len(str(request.schema or "")) / 4)
-    return (read * price.input + request.max_tokens * price.output) / 1e6
+    most = most_read(request) if read is None else read, request.max_tokens if wrote is None else wrote
+    return cost_usd(price, *most)
 
 
-def dollars_of(input_tokens: int, output_tokens: int, price: Price | None) -> float:
-    """Return what a reply costs, 0 where the price is not known."""
-    return 0.0 if price is None else (input_tokens * price.input + output_tokens * price.output) / 1e6
+def most_of(request: ChatRequest, price: Price | None) -> float:
+    """Return the dollars that a request may cost at most, 0 where the price is not known."""
+    return booked(request, None, None, price)

@@ -13,15 +13,14 @@ from openai import AsyncOpenAI
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
-from toolscale.models.chat.budget import Budget, dollars_of, most_of
+from toolscale.models.chat.budget import Budget, booked, most_of, most_read
 from toolscale.models.chat.ledger import Ledger
 from toolscale.models.chat.places import Places
-from toolscale.models.chat.replies import ChatReply, ReplyStore
+from toolscale.models.chat.replies import ChatReply, ReplyStore, reply_of
 from toolscale.models.chat.request import ChatRequest, Dialect
 from toolscale.models.chat.settings import PRICE, ChatModel
 from toolscale.models.chat.structured import findings, read_json
 from toolscale.models.completion import GarbledError, clean, read_choice
-from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
 from toolscale.models.simulated import drawn
 from toolscale.models.transport import NoAnswerError, RefusedError, complete, key_of, open_client, wait_before
 
@@ -100,8 +99,9 @@ class ChatClient:
     async def ask(self, request: ChatRequest) -> ChatReply:
         """Return the reply to a request: the one on disk if it was asked before, by whatever program.
 
-        ModelUnavailableError if none came until the deadline, UsageError if the server refuses, UnusableReplyError if
-        it cannot be read, BudgetError if it might pass the cap.
+        A message that is none, or whose calls cannot be read, is a reply with a `problem`. ModelUnavailableError if
+        none came until the deadline, UsageError if the server refuses, UnusableReplyError if what it sends is no chat
+        completion, BudgetError if it might pass the cap.
         """
         key = request.key(self.name)
         self.used[key] = None
@@ -144,9 +144,7 @@ class ChatClient:
         return value
 
     async def _paid(self, request: ChatRequest, key: str) -> ChatReply:
-        async with self.budget.reserve(most_of(request, self.model.price)):
-            reply = await self._answered(request, key)
-            self.budget.spent += reply.dollars
+        reply = await self._answered(request, key)
         self.store.put(key, request, reply)
         return self._booked(request, reply, paid=True)
 
@@ -195,45 +193,31 @@ class ChatClient:
         raise AssertionError("tenacity returns or raises")
 
     async def _attempt(self, request: ChatRequest) -> ChatReply:
-        """Ask once, in the widest dialect that the server was not seen to refuse."""
-        line = self.ledger.of(request.stage, self.name)
-        async with self._places, self._noted():
+        """Ask once, in the widest dialect that the server was not seen to refuse. What it may cost is reserved for each
+        try: what is sent may be paid for, whatever comes back."""
+        line, price = self.ledger.of(request.stage, self.name), self.model.price
+        async with self.budget.reserve(most_of(request, price)), self._places, self._noted():
             began = time.monotonic()
             try:
-                body = await self._sent(request)
-                choice = read_choice(body, self._secret, bool(request.tools))
-                if not (choice.content or choice.calls or choice.refusal) and choice.finish != "length":
-                    raise GarbledError("it has no content", choice.input_tokens or 0, choice.output_tokens or 0)
+                choice = read_choice(await self._sent(request), self._secret, bool(request.tools))
             except NoAnswerError as error:
                 line.failures += 1
+                if error.may_cost:
+                    self._charge(request, None, None)
                 if error.is_busy:
                     self._places.complained()
                 raise
             except GarbledError as error:
                 line.failures += 1
-                self._charge(line.stage, error.input_tokens, error.output_tokens)
+                self._charge(request, error.input_tokens, error.output_tokens)
+                raise
+            except asyncio.CancelledError:
+                self._charge(request, None, None)
                 raise
             self._places.answered()
-        read = (
-            choice.input_tokens
-            if choice.input_tokens is not None
-            else approximate_input_tokens(request.messages, request.tools)
-        )
-        content = choice.content or ""
-        written = content + "".join(
-            f"{call['function']['name']}{call['function']['arguments']}" for call in choice.calls
-        )
-        wrote = choice.output_tokens if choice.output_tokens is not None else approximate_tokens(written)
-        return ChatReply(
-            content=content,
-            input_tokens=read,
-            output_tokens=wrote,
-            dollars=dollars_of(read, wrote, self.model.price),
-            seconds=time.monotonic() - began,
-            finish=choice.finish,
-            refusal=choice.refusal,
-            tool_calls=choice.calls,
-        )
+            reply = reply_of(choice, request, price, time.monotonic() - began)
+            self.budget.spent += reply.dollars
+        return reply
 
     @asynccontextmanager
     async def _noted(self) -> AsyncIterator[None]:
@@ -261,12 +245,13 @@ class ChatClient:
                     ) from error
                 self.dialect = narrower
 
-    def _charge(self, stage: str, input_tokens: int, output_tokens: int) -> None:
-        """Book a reply that was paid for and cannot be used."""
-        dollars = dollars_of(input_tokens, output_tokens, self.model.price)
-        line = self.ledger.of(stage, self.name)
-        line.input_tokens += input_tokens
-        line.output_tokens += output_tokens
+    def _charge(self, request: ChatRequest, read: int | None, wrote: int | None) -> None:
+        """Book what may be paid for and cannot be used, with the tokens that the server counted: None is not known, and
+        then it is all that there can be."""
+        dollars = booked(request, read, wrote, self.model.price)
+        line = self.ledger.of(request.stage, self.name)
+        line.input_tokens += most_read(request) if read is None else read
+        line.output_tokens += request.max_tokens if wrote is None else wrote
         line.paid_usd += dollars
         line.worth_usd += dollars
         self.budget.spent += dollars
@@ -274,12 +259,14 @@ class ChatClient:
 
 def _value_of(reply: ChatReply, request: ChatRequest, problem: Problem) -> tuple[Any, Sequence[str]]:
     """Return the JSON value of a reply, and what is wrong with it."""
-    if reply.refusal or not reply.content:
-        return None, [f"the model refuses: {reply.refusal}" if reply.refusal else "it is empty"]
+    if reply.refusal:
+        return None, [f"the model refuses: {reply.refusal}"]
+    cut = f"; it was cut off after {request.max_tokens} tokens, so write less" if reply.finish == "length" else ""
+    if not reply.content:
+        return None, [f"{reply.problem or 'it is empty'}{cut}"]
     try:
         value = read_json(reply.content)
     except ValueError as error:
-        cut = f"; it was cut off after {request.max_tokens} tokens, so write less" if reply.finish == "length" else ""
         return None, [f"{error}{cut}"]
     return value, findings(value, request.schema or {}) or list(problem(value))
 

@@ -34,6 +34,7 @@ def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: s
                 "input_tokens": reply.input_tokens,
                 "output_tokens": reply.output_tokens,
                 **({"tool_calls": list(reply.tool_calls)} if reply.tool_calls else {}),
+                **({"message": reply.message} if reply.message is not None else {}),
             }
         )
         for asked, reply in store.lines(keys)
@@ -142,6 +143,7 @@ def _completion(reply: Mapping[str, Any]) -> dict[str, Any]:
     }
     if calls := reply.get("tool_calls"):
         message["tool_calls"] = calls
+    message = reply.get("message") or message  # as it came, where it cannot be used as it is
     return {
         "id": "recorded",
         "object": "chat.completion",

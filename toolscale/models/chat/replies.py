@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.errors import StorageError, UsageError
+from toolscale.models.chat.budget import booked
 from toolscale.models.chat.request import ChatRequest
+from toolscale.models.completion import Completion, tokens_of
+from toolscale.models.thoughts import spoken
+from toolscale.records import Price
 
 _APPLICATION = 0x7453_7265
 _TABLES = """
@@ -28,7 +32,7 @@ class ChatReply:
     input_tokens: int
     output_tokens: int
     dollars: float
-    """0 where the price is not known."""
+    """What it costs, or can cost at most where the server did not count; 0 where the price is not known."""
     seconds: float
     """From sending to receiving; 0 for a batch."""
     finish: str = ""
@@ -37,6 +41,29 @@ class ChatReply:
     """Why the model will not answer; empty if it answers."""
     tool_calls: tuple[dict[str, Any], ...] = ()
     """Calls in OpenAI form, arguments as text: only where tools were offered."""
+    problem: str = ""
+    """What is wrong with it, in words that the model can act on; empty if nothing is."""
+    message: dict[str, Any] | None = None
+    """As it came, where something is wrong with it."""
+
+
+def reply_of(
+    choice: Completion, request: ChatRequest, price: Price | None, seconds: float = 0.0, share: float = 1.0
+) -> ChatReply:
+    """Return what a server answered to a request. `share`: of the price, what it asks for."""
+    read, wrote = tokens_of(choice, request.messages, request.tools)
+    return ChatReply(
+        content=choice.content or "",
+        input_tokens=read,
+        output_tokens=wrote,
+        dollars=share * booked(request, choice.input_tokens, choice.output_tokens, price),
+        seconds=seconds,
+        finish=choice.finish,
+        refusal=choice.refusal,
+        tool_calls=choice.calls,
+        problem=choice.problem,
+        message=dict(choice.message) if choice.problem else None,
+    )
 
 
 class ReplyStore:
@@ -133,8 +160,11 @@ def _kept(reply: ChatReply) -> dict[str, Any]:
 
 
 def _reply_of(text: str) -> ChatReply:
+    """Return a reply that was kept. One that an earlier version kept may hold thoughts."""
     kept = json.loads(text)
-    return ChatReply(**{**kept, "tool_calls": tuple(kept.get("tool_calls", ()))})
+    return ChatReply(
+        **{**kept, "content": spoken(kept["content"]).text, "tool_calls": tuple(kept.get("tool_calls", ()))}
+    )
 
 
 def _asked(request: ChatRequest) -> str:

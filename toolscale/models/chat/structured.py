@@ -12,20 +12,34 @@ from toolscale.validation import Validator
 MOST_FINDINGS = 8
 LONGEST_FINDING = 300
 _FENCED = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?```", re.DOTALL)
+_BRACKET = re.compile(r"[\[{]")
 
 
 def read_json(text: str) -> Any:
-    """Return the JSON value that a reply is, or that stands in its only code block. ValueError says why there is
-    none."""
+    """Return the JSON value that a reply is, that stands in its only code block, or the only object or list among its
+    words. ValueError says why there is none."""
     blocks = _FENCED.findall(text)
     inner = blocks[0] if len(blocks) == 1 else text
     try:
-        return json.loads(inner, object_pairs_hook=_pairs, parse_constant=_constant)
+        return _parsed(inner)
     except json.JSONDecodeError as error:
         where = inner[max(0, error.pos - 30) : error.pos + 30]
         raise ValueError(f"it is not JSON: {error.msg} in line {error.lineno}, near {where!r}") from None
     except RecursionError:
         raise ValueError("it is not JSON that can be read: too many brackets within brackets") from None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
+    except json.JSONDecodeError:
+        if (begin := _BRACKET.search(text)) is None:
+            raise
+        decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+        value, end = decoder.raw_decode(text, begin.start())
+        if _BRACKET.search(text, end):
+            raise
+        return value
 
 
 def findings(value: Any, schema: Mapping[str, Any]) -> list[str]:
