@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from toolscale.cli import main
 from toolscale.errors import UsageError
 from toolscale.rollout.calls import read_arguments
 from toolscale.session.playable import Playable
 from toolscale.session.sessions import Sessions
 from toolscale.session.sitting import Sitting, read_call
-from toolscale.session.solutions import BadLine, grade_solutions
+from toolscale.session.solutions import BadLine, Graded, grade_solutions
 
 TOOL = "find_member"
 UNSOUND = {
@@ -90,3 +91,28 @@ def test_a_session_in_a_folder_goes_on_whatever_its_texts_hold(mock_dataset: Pat
         assert sitting.finish("No\udcff.").score == 0
     assert json.loads((tmp_path / "s" / "solution.json").read_text())["answer"] == "No?."
     playable.close()
+
+
+def test_a_call_that_hits_a_limit_of_the_sandbox_ends_the_session_in_each_way(
+    sessions: Sessions, mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task, huge = sessions.tasks[0], {"loan_id": "📚" * 90_000}
+    session = sessions.open(task)
+    told = str(sessions.call(session, "renew_loan", huge).error)
+    grade = sessions.finish(session, "No.")
+    assert told.endswith("; the session is over") and grade.finding.startswith("the calls hit a limit of the sandbox: ")
+    sessions.close(session)
+    playable, call = Playable(mock_dataset), json.dumps({"name": "renew_loan", "arguments": huge})
+    with Sitting.at(tmp_path / "s", playable, task) as sitting:
+        assert sitting.call(read_call(call)).error == told
+        assert sitting.grade == grade
+        with pytest.raises(UsageError, match="the session is over"):
+            sitting.call(read_call(call))
+    solution = (tmp_path / "s" / "solution.json").read_text()
+    lines = list(grade_solutions(playable, [solution, solution.replace(task, "zz")]))
+    assert [line.grade if isinstance(line, Graded) else line.line for line in lines] == [grade, 2]
+    playable.close()
+    (tmp_path / "calls.jsonl").write_text(call)
+    playing = ["play", mock_dataset, task, "--session", tmp_path / "t", "--calls", tmp_path / "calls.jsonl"]
+    assert main([*map(str, playing)]) == 1
+    assert capsys.readouterr().out.splitlines() == [f"error: {told}", f"score 0: {grade.finding}"]

@@ -243,7 +243,8 @@ def _sit(
     results = [
         {"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")} for call in calls
     ]
-    reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else None
+    ended = sitting.grade if results else None  # by a limit of the sandbox
+    reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else ended
     heard, grade = (reply, None) if isinstance(reply, str) else (None, reply)
     if json_:
         is_under_way = bool(calls) or reply is not None

@@ -23,7 +23,7 @@ from toolscale.records.verdict import wrong
 from toolscale.rollout.domain import Domain, Episode
 from toolscale.sandbox.base import Rows
 from toolscale.session.playable import Playable
-from toolscale.session.transcript import Transcript, View
+from toolscale.session.transcript import Transcript, View, over_limit
 from toolscale.strict_json import encodable
 
 MOST_SESSIONS = 1_000
@@ -243,10 +243,9 @@ class Sessions:
             return self._answer(session, canonical_json(call.arguments))
         try:
             result = session.place.call(session.episode, call)
-        except SandboxLimitError as error:  # its world is in no state that could be gone on with
+        except SandboxLimitError as error:
             result = ToolResult(error=f"{error}; the session is over")
-            session.answer = ""
-            session.grade = wrong(f"the calls hit a limit of the sandbox: {error}")
+            session.answer, session.grade = "", over_limit(error)
         transcript.add(call, result)
         return result
 

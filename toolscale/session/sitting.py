@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.environment.world import World
-from toolscale.errors import SandboxError, UsageError
+from toolscale.errors import SandboxError, SandboxLimitError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.session.playable import Playable
-from toolscale.session.transcript import Line, Transcript, View
+from toolscale.session.transcript import Line, Transcript, View, over_limit
 from toolscale.strict_json import encodable, read_json, read_record
 
 if TYPE_CHECKING:
@@ -99,14 +99,21 @@ class Sitting:
 
     def call(self, call: ToolCall) -> ToolResult:
         """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has
-        changed then. UsageError if it may not be made, or is the final answer."""
+        changed then. One that hits a limit of the sandbox ends the session. UsageError if it may not be made, or is the
+        final answer."""
         self._still_open()
         call = self.read_call(call.name, call.arguments)
         if self.is_answer(call):
             raise UsageError(f"{call.name} is the final answer: the session is over after it")
-        result = self._opened().call(call.name, call.arguments)
+        grade = None
+        try:
+            result = self._opened().call(call.name, call.arguments)
+        except SandboxLimitError as error:
+            result, grade = ToolResult(error=f"{error}; the session is over"), over_limit(error)
         self._transcript.add(call, result)
         self._keep(CALLS, self._transcript.made)
+        if grade is not None:
+            self._over(self._transcript.solution(""), grade)
         return result
 
     def say(self, message: str) -> str | Grade:

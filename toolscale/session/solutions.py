@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from toolscale.errors import UsageError
+from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.records import Grade, Solution
 from toolscale.rollout.calls import read_arguments
 from toolscale.session.playable import Playable
+from toolscale.session.transcript import over_limit
 from toolscale.strict_json import read_record
 
 
@@ -56,4 +57,7 @@ def _graded(playable: Playable, number: int, line: str) -> Graded:
             )
         if (fault := read_arguments(call.arguments)[1]) is not None:
             raise UsageError(f"calls.{place}: {fault}")
-    return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))
+    try:
+        return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))
+    except SandboxLimitError as error:
+        return Graded(number, solution, over_limit(error))

@@ -10,7 +10,7 @@ from typing import Any
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import system_message
-from toolscale.errors import UsageError
+from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.records.verdict import wrong
 from toolscale.rollout.calls import read_arguments
@@ -48,6 +48,11 @@ class View:
     def messages(self) -> list[dict[str, str]]:
         """The first messages of a conversation: the policy, and the request."""
         return [{"role": "system", "content": self.policy}, {"role": "user", "content": self.request}]
+
+
+def over_limit(error: SandboxLimitError) -> Grade:
+    """Return the grade of calls of which one hit a limit: its world is in no state that could be gone on with."""
+    return wrong(f"the calls hit a limit of the sandbox: {error}")
 
 
 class Transcript:
