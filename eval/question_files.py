@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolscale.errors import UsageError
+from toolscale.strict_json import read_json
 
 
 def read_cells(path: Path, remedy: str) -> Iterator[Mapping[str, Any]]:
@@ -45,7 +45,7 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     else:
         with path.open(encoding="utf-8") as text:
             for line in filter(str.strip, text):
-                cells = json.loads(line)
+                cells = read_json(line)
                 if not isinstance(cells, dict):
                     raise ValueError("it is no object")
                 yield cells

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from toolscale.errors import UsageError
+from toolscale.strict_json import read_json
 
 MOST_CHARACTERS = 120
 """Of a line that a message shows."""
@@ -20,12 +20,12 @@ def read_json_lines(path: Path, is_wanted: Callable[[Any], bool], remedy: str) -
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+            value = read_json(line)
+        except ValueError:
             value = None
         if not isinstance(value, dict) or not is_wanted(value):
             raise UsageError(f"{path}: line {number}: {line[:MOST_CHARACTERS]!r} {remedy}")

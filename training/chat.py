@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolscale.errors import UsageError
+from toolscale.strict_json import read_json
 from training.loading import loading
 
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
@@ -261,24 +262,14 @@ def _split_reasoning(text: str) -> tuple[str, str, str | None]:
 
 def _read_call(body: str) -> tuple[dict[str, str], str | None]:
     try:
-        call = json.loads(body, parse_constant=_refuse, object_pairs_hook=_pairs)
-    except (ValueError, RecursionError) as error:
+        call = read_json(body)
+    except ValueError as error:
         return {}, f"A call is not JSON ({str(error)[:80]}). {FORM}"
     if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
         return {}, f"A call must have exactly the keys name and arguments. {FORM}"
     if not isinstance(call["name"], str) or not isinstance(call["arguments"], dict):
         return {}, f"In a call, name must be a string and arguments an object. {FORM}"
     return {"name": call["name"], "arguments": json.dumps(call["arguments"], ensure_ascii=False)}, None
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
-    return dict(pairs)
 
 
 def _with_objects(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,7 +284,7 @@ def _objects(function: Mapping[str, Any]) -> dict[str, Any]:
     arguments = function["arguments"]
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
+            arguments = read_json(arguments)
         except ValueError:  # an expert wrote it; it is shown as it is
             return dict(function)
     return {**function, "arguments": arguments}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from toolscale.errors import UsageError
 from toolscale.exports.golden import golden_trajectories
 from toolscale.records import TokenTrace
+from toolscale.strict_json import read_json
 from training.chat import Codec
 
 Conversation = Mapping[str, Any]
@@ -19,12 +19,14 @@ Conversation = Mapping[str, Any]
 def read_conversations(path: Path) -> Iterator[Conversation]:
     """Yield the conversations of a JSONL file. Raises UsageError that names the line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"conversations: {path}: cannot be read ({error}); name a JSONL file") from error
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         try:
-            found = json.loads(line)
+            found = read_json(line)
         except ValueError as error:
             raise UsageError(f"{path}:{number}: is not JSON ({error}); write one object a line") from error
         if not isinstance(found, dict) or not isinstance(found.get("messages"), list):

@@ -7,7 +7,6 @@ calls that write are compared, and what they cannot decide is unscored.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from eval.benchmark import Graded
 from eval.grading import NOBODY
 from eval.recorded.tau2_files import Action, Simulation, Tau2Call, Tau2Task
+from toolscale.strict_json import read_json
 
 JUDGE = "tau2 1.0.1"
 ENDED = frozenset({"agent_stop", "user_stop"})
@@ -104,7 +104,7 @@ def _read(value: Any) -> Any:
     """Return a value in which JSON that stands in a text is read: some tools take their arguments as a text."""
     if isinstance(value, str) and value.strip().startswith(("{", "[")):
         try:
-            return _read(json.loads(value))
+            return _read(read_json(value))
         except ValueError:
             return value
     if isinstance(value, dict):

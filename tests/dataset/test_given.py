@@ -182,7 +182,8 @@ def test_an_attempt_that_somebody_altered_is_found(tmp_path: Path, tasks: list[T
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{", "invalid json"),
+        ("{", "it is not JSON: Expecting property name"),
+        ('{"model": "m", "model": "n"}', "it is not JSON: a key stands twice"),
         ('{"candidate": "x", "sample": 0, "model": "m", "answer": null}', "candidate: string should match pattern"),
         (f'{{"candidate": "{"0" * 64}", "sample": -1, "model": "m", "answer": null}}', "sample: input should be"),
     ],

@@ -122,6 +122,7 @@ def test_frames_is_read_in_every_form_of_file(tmp_path: Path) -> None:
         ('{"id": "1", "question": "What?"}\n', "row 0: has no answer; it needs answer or Answer"),
         ('{"question": "What?", "answer": "x"}\n{"question"', "row 1: cannot be read"),
         ("[1]\n", r"row 0: cannot be read \(it is no object\)"),
+        ("[" * 3_000, r"row 0: cannot be read \(lists and objects are nested more than 64 levels deep\)"),
     ],
 )
 def test_a_wrong_row_is_named(text: str, said: str, tmp_path: Path) -> None:

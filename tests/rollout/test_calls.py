@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from toolscale.rollout.calls import read_arguments
@@ -15,6 +17,8 @@ from toolscale.rollout.calls import read_arguments
         ('{"amount": NaN}', "NaN is not JSON"),
         ('{"id": "a", "id": "b"}', "a key stands twice"),
         ('{"in": {"id": 1, "id": 2}}', "a key stands twice"),
+        ('{"in": ' + "[" * 60 + "1" + "]" * 60 + "}", "lists and objects are nested more than 60 levels deep"),
+        ("[" * 3_000, "lists and objects are nested more than 64 levels deep"),
     ],
 )
 def test_arguments_that_cannot_be_kept_are_refused(text: str, told: str) -> None:
@@ -27,3 +31,5 @@ def test_arguments_are_read_as_they_are_written() -> None:
         None,
     )
     assert read_arguments(" ") == ({}, None)
+    deepest = '{"in": ' + "[" * 59 + "]" * 59 + "}"
+    assert read_arguments(deepest) == (json.loads(deepest), None)

@@ -151,6 +151,7 @@ def test_what_cannot_be_answered_is_one_clear_error_and_the_server_goes_on(
         "unknown task": server.post("/episodes", json={"task": "zz"}),
         "no task": server.post("/episodes", json={"tusk": task_id}),
         "no JSON": server.post("/episodes", content=b"{"),
+        "a key twice": server.post("/episodes", content=f'{{"task": "{task_id}", "task": "{task_id}"}}'.encode()),
         "unknown episode": server.post("/episodes/nothing/grade", json={"answer": "x"}),
         "MCP of an unknown episode": server.post("/episodes/nothing/mcp", json={}),
         "no answer": server.post(f"/episodes/{episode}/grade", json={}),
@@ -165,6 +166,7 @@ def test_what_cannot_be_answered_is_one_clear_error_and_the_server_goes_on(
         "unknown task": 400,
         "no task": 400,
         "no JSON": 400,
+        "a key twice": 400,
         "unknown episode": 404,
         "MCP of an unknown episode": 404,
         "no answer": 400,
@@ -211,6 +213,38 @@ def test_a_task_over_stdio_is_kept_in_a_folder_and_graded_by_play(
     asyncio.run(play())
     assert main(["play", str(mock_dataset), "--session", str(folder), "--answer", script.answer]) == 0
     assert capsys.readouterr().out == "score 1: right\n"
+
+
+def test_a_call_over_stdio_that_is_no_json_is_told_and_the_next_one_is_made(
+    mock_dataset: Path, golden_scripts: Scripts, tmp_path: Path
+) -> None:
+    """Line by line, since the client of the SDK cannot send it."""
+    task_id, (_, script) = next(iter(golden_scripts.items()))
+    name, right = script.calls[0].name, json.dumps(script.calls[0].arguments)
+    about = '{"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}'
+    lines = [
+        f'{{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {about}}}',
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        *(
+            f'{{"jsonrpc": "2.0", "id": {number}, "method": "tools/call", '
+            f'"params": {{"name": "{name}", "arguments": {given}}}}}'
+            for number, given in enumerate(('{"full_name": NaN}', right), 1)
+        ),
+    ]
+    command = [sys.executable, "-m", "toolscale", "serve", mock_dataset, task_id, "--session", tmp_path / "session"]
+    with subprocess.Popen([*map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        results = []
+        for line in lines:
+            process.stdin.write(f"{line}\n")
+            process.stdin.flush()
+            if '"id"' in line:
+                results.append(json.loads(process.stdout.readline())["result"])
+        process.stdin.close()
+        assert process.wait(30) == 0
+    told, made = ((each["isError"], each["content"][0]["text"]) for each in results[1:])
+    assert told[0] and told[1].startswith('{"error":"The arguments are not JSON: NaN is not JSON.')
+    assert not made[0] and len((tmp_path / "session" / "calls.jsonl").read_text().splitlines()) == 1
 
 
 @pytest.mark.slow("tests/serving/test_serving.py")

@@ -131,6 +131,32 @@ def test_a_form_is_played_as_a_call_or_as_the_answer_and_a_bad_one_can_be_given_
         assert said(capsys, *session, *last) == (0, "score 1: right\n")
 
 
+def test_a_form_that_other_calls_come_after_or_beside_a_message_is_refused_before_anything_is_done(
+    forms: Path, playable: Playable, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = next(task for task in map(playable.task, playable.ids) if task.row_changes)
+    right = playable.domain(task).key(task).right
+    last = json.dumps({"name": FINAL_ANSWER, "arguments": json.loads(right.answer)})
+    calls = [call.model_dump_json() for call in right.calls]
+    (tmp_path / "calls.jsonl").write_text("\n".join([last, *calls]))
+    session = ["play", forms, task.id, "--session", tmp_path / "s"]
+    told = [
+        said(capsys, *session, "--call", calls[0], "--call", last, "--call", calls[0]),
+        said(capsys, *session, "--call", last, "--call", last),
+        said(capsys, *session, "--calls", tmp_path / "calls.jsonl"),
+        said(capsys, *session, "--call", last, "--answer", right.answer),
+    ]
+    after = "final_answer ends the session, and calls come after it; make it the last one"
+    assert told == [
+        (2, f"toolscale: --call 2: {after}\n"),
+        (2, f"toolscale: --call 1: {after}\n"),
+        (2, f"toolscale: {tmp_path / 'calls.jsonl'}: line 1: {after}\n"),
+        (2, "toolscale: final_answer is the final answer; leave --say and --answer out, or give it later\n"),
+    ]
+    assert [path.name for path in (tmp_path / "s").iterdir()] == ["session.json"]
+    assert said(capsys, *session, *(word for call in (*calls, last) for word in ("--call", call)))[0] == 0
+
+
 def test_a_brief_view_shows_the_form_and_how_tools_are_called(
     forms: Path, playable: Playable, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,8 +263,12 @@ def test_reasons_are_single_values_exactly_those_that_decided() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "{", "[1]", '"all"', "null", "1e999", "[" * 100_000, '{"done": "all", "left_cents": true}']
-)
+    "answer",
+    [
+        "", "{", "[1]", '"all"', "null", "1e999", "[" * 100_000, '{"done": "all", "left_cents": true}',
+        '{"done": "none", "done": "all", "left_cents": 1250}',
+    ],
+)  # fmt: skip
 def test_what_is_no_form_is_refused_whatever_it_is(answer: str) -> None:
     assert str(found(answer)).startswith("the answer is no filled form: ")
 

@@ -92,6 +92,14 @@ def test_what_cannot_be_played_is_told_in_one_line(
     other = tmp_path / "other"
     other.mkdir()
     (other / "session.json").write_text(json.dumps({"dataset": "0" * 64, "task": solved["task"]}))
+    first = json.dumps(solved["calls"][0])
+    nan = '{"name": "find_member", "arguments": {"a": NaN}}'
+    (tmp_path / "bad").write_text(f"{first}\n\n{nan}\n")
+    (tmp_path / "fly").write_text(f'{first}\n{{"name": "fly"}}\n')
+    (tmp_path / "noise").write_bytes(b"\xff\xfe")
+    half = tmp_path / "half"
+    said(capsys, "play", mock_dataset, solved["task"], "--session", half)
+    (half / "calls.jsonl").write_text('{"name": ')
     second = next(id_ for id_ in Playable(mock_dataset).ids if id_ != solved["task"])
     told = {
         "unknown id": said(capsys, "play", mock_dataset, "zz"),
@@ -111,7 +119,21 @@ def test_what_cannot_be_played_is_told_in_one_line(
         "unknown tool": said(
             capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", '{"name": "fly"}'
         ),
-    }
+        "a bad line": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--calls", tmp_path / "bad"
+        ),
+        "an unknown tool in a line": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--calls", tmp_path / "fly"
+        ),
+        "a file that is no text": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--calls", tmp_path / "noise"
+        ),
+        "the second call": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", first,
+            "--call", '{"name": "fly"}',
+        ),
+        "a torn transcript": said(capsys, "play", mock_dataset, "--session", half),
+    }  # fmt: skip
     begins = {
         "unknown id": f"toolscale: no task of {mock_dataset} has an id that begins with 'zz'; ",
         "no id": f"toolscale: say which task: toolscale play {mock_dataset} ID",
@@ -124,6 +146,11 @@ def test_what_cannot_be_played_is_told_in_one_line(
         "no JSON": "toolscale: 'find_patron(1)' is no call (",
         "no call": """toolscale: '{"nam": "x"}' is no call (""",
         "unknown tool": "toolscale: there is no tool 'fly'; the tools are ",
+        "a bad line": f"toolscale: {tmp_path / 'bad'}: line 3: {nan!r} is no call (it is not JSON: NaN is not JSON); ",
+        "an unknown tool in a line": f"toolscale: {tmp_path / 'fly'}: line 2: there is no tool 'fly'; the tools are ",
+        "a file that is no text": f"toolscale: {tmp_path / 'noise'}: byte 0 is not UTF-8; ",
+        "the second call": "toolscale: --call 2: there is no tool 'fly'; the tools are ",
+        "a torn transcript": f"toolscale: {half / 'calls.jsonl'} cannot be read (",
     }
     assert {what: (status, out, err.count("\n")) for what, (status, out, err) in told.items()} == dict.fromkeys(
         told, (2, "", 1)

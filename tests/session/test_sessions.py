@@ -99,8 +99,8 @@ def test_what_a_call_may_not_do_is_a_result_that_whoever_plays_reads(
     begins = [
         "there is no tool 'fly'; the tools are find_member, ",
         "invalid arguments: '",
-        "not made: arguments have 100,000 characters at most as JSON, these 10,000,016",
-        "not made: the arguments are no JSON (",
+        "The arguments have 10000017 characters; 100000 at most are read. Write them shorter.",
+        "The arguments are not JSON: NaN is not JSON. Write them again as one JSON object.",
     ]
     assert [str(line)[: len(begin)] for line, begin in zip(told, begins, strict=True)] == begins
     sessions.finish(session_id, "No.")

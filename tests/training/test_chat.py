@@ -125,6 +125,13 @@ def test_a_turn_ends_where_a_server_of_the_model_ends_it(generation: list[int] |
     assert (codec.stop, codec.end) == ({own, 7}, own)  # what is appended to a turn that was cut is the template's own
 
 
+def test_a_call_of_an_expert_that_cannot_be_read_is_shown_as_it_is() -> None:
+    torn = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "[" * 3_000}}
+    reply = {"role": "tool", "tool_call_id": "call_1", "content": "It could not be read."}
+    ids = CODEC.first([*ASK, {"role": "assistant", "content": None, "tool_calls": [torn]}, reply], [TOOL])
+    assert "[" * 3_000 in make_tokenizer().decode(ids)
+
+
 PIECES = ("<tool_call>", "</tool_call>", "<think>", "</think>", '{"name": "f", "arguments": {}}', "\n", " ", "x", "{")
 
 
@@ -142,7 +149,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         ("<think>hm", "<think> has no </think>."),
         ('<tool_call>{"name": "f", "arguments": {}}', "A <tool_call> has no </tool_call>."),
         ("<tool_call>f()</tool_call>", "A call is not JSON"),
-        ('<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>', "NaN is not a JSON number"),
+        ('<tool_call>{"name": "f", "arguments": {"a": NaN}}</tool_call>', "NaN is not JSON"),
         ('<tool_call>{"name": "f", "name": "g", "arguments": {}}</tool_call>', "a key stands twice"),
         ('<tool_call>{"name": "f"}</tool_call>', "exactly the keys name and arguments"),
         ('<tool_call>{"name": "f", "arguments": "{}"}</tool_call>', "arguments an object"),

@@ -173,6 +173,7 @@ def test_gradients_of_many_micro_batches_are_summed_in_float32(stage: str, tmp_p
     ("text", "told"),
     [
         ("{", r"talks.jsonl:1: is not JSON"),
+        ("[" * 3_000, r"talks.jsonl:1: is not JSON \(lists and objects are nested more than 64 levels deep\)"),
         ('{"messages": 1}', r"talks.jsonl:1: has no list of messages"),
     ],
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from toolscale.session.sitting import Sitting
     from toolscale.session.solutions import BadLine, Graded
     from toolscale.session.transcript import View
+
+Calls = list[tuple[str, "ToolCall"]]
+"""Calls, each after the place where it stands."""
 
 HELP = (
     'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, '
@@ -101,7 +105,7 @@ def play(
             return echo_json(playable.ids) if json_ else say("\n".join(playable.ids))
         folder = session or Path("var/play") / playable.task(_wanted(task_id, dataset)).id
         wanted = _calls(given, calls)
-        message = answer_from.read() if answer_from is not None else answer
+        message = _read(answer_from) if answer_from is not None else answer
         if said is not None and message is not None:
             raise UsageError("--say and --answer do not go together; a message that asks for nothing is the answer")
         with Sitting.at(folder, playable, task_id, judge) as sitting:
@@ -131,7 +135,7 @@ def grade(context: click.Context, dataset: Path, file: TextIO, judge: JudgeSetti
 
     playable, lost, last = Playable(dataset), 0, ""
     try:
-        found = list(grade_solutions(playable, file))
+        found = list(grade_solutions(playable, _read(file).split("\n")))
         if judge is not None:
             found, lost, last = _judged(playable, found, judge)
     finally:
@@ -174,16 +178,57 @@ def _wanted(task_id: str | None, dataset: Path) -> str:
     return task_id
 
 
-def _calls(given: Sequence[str], file: TextIO | None) -> list[ToolCall]:
+def _calls(given: Sequence[str], file: TextIO | None) -> Calls:
     """Read all calls before any is made."""
     from toolscale.session.sitting import read_call
 
-    return [read_call(line) for line in (*given, *(file or ())) if line.strip()]
+    lines = [(f"--call {number}: " if len(given) > 1 else "", line) for number, line in enumerate(given, 1)]
+    if file is not None:
+        lines += [(f"{file.name}: line {number}: ", line) for number, line in enumerate(_read(file).split("\n"), 1)]
+    calls = Calls()
+    for place, line in lines:
+        if line.strip():
+            with _at(place):
+                calls.append((place, read_call(line)))
+    return calls
+
+
+def _read(file: TextIO) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file.name}: byte {error.start} is not UTF-8; write the file again") from error
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Say of what goes wrong where it stands."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{place}{error}") from error
+
+
+def _check(sitting: Sitting, calls: Calls, spoken: bool) -> str | None:
+    """Return the final answer if the last call is it. UsageError if one of the calls cannot be made: none is made
+    then. `spoken`: a message is given too."""
+    for number, (place, call) in enumerate(calls, 1):
+        with _at(place):
+            if not sitting.is_answer(sitting.read_call(call.name, call.arguments)):
+                continue
+            if number < len(calls):
+                raise UsageError(f"{call.name} ends the session, and calls come after it; make it the last one")
+            if spoken:
+                raise UsageError(f"{call.name} is the final answer; leave --say and --answer out, or give it later")
+            answer = json.dumps(call.arguments, ensure_ascii=False)
+            sitting.check_answer(answer)
+            return answer
+    return None
 
 
 def _sit(
     sitting: Sitting,
-    calls: Sequence[ToolCall],
+    given: Calls,
     said: str | None,
     message: str | None,
     *,
@@ -191,14 +236,15 @@ def _sit(
     json_: bool,
 ) -> Grade | None:
     """Do what one command asks for; the grade, if the final message was given."""
-    for call in calls:
-        sitting.check(call)
-    if calls and sitting.is_answer(calls[-1]):
-        calls, message = calls[:-1], json.dumps(calls[-1].arguments, ensure_ascii=False)
+    calls = [call for _, call in given]
+    filled = _check(sitting, given, said is not None or message is not None)
+    if filled is not None:
+        calls, message = calls[:-1], filled
     results = [
         {"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")} for call in calls
     ]
-    reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else None
+    ended = sitting.grade if results else None  # by a limit of the sandbox
+    reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else ended
     heard, grade = (reply, None) if isinstance(reply, str) else (None, reply)
     if json_:
         is_under_way = bool(calls) or reply is not None
@@ -235,8 +281,6 @@ def _text() -> str:
 
 def _converse(sitting: Sitting) -> Grade | None:
     """Ask a person for calls, and for the final message."""
-    from toolscale.session.sitting import read_call
-
     click.echo(HELP)
     while (line := click.prompt("", prompt_suffix="> ").strip()) != "quit":
         if line == "answer":
@@ -249,11 +293,10 @@ def _converse(sitting: Sitting) -> Grade | None:
             continue
         name, _, arguments = line.partition(" ")
         try:
-            parsed = json.loads(arguments or "{}")
-            call = read_call(json.dumps({"name": name, "arguments": parsed}))
+            call = sitting.read_call(name, arguments)
             if sitting.is_answer(call):
-                return sitting.finish(json.dumps(parsed, ensure_ascii=False))
+                return sitting.finish(json.dumps(call.arguments, ensure_ascii=False))
             print_result(sitting.call(call).model_dump(mode="json"))
-        except (ValueError, UsageError) as error:
+        except UsageError as error:
             say(f"{error}; {HELP}")
     return None

@@ -12,6 +12,7 @@ from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import with_dialogue
 from toolscale.errors import DatasetError
 from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
+from toolscale.strict_json import nests_deeper
 from toolscale.tasks.form import with_form
 
 Row = dict[str, Any]
@@ -136,16 +137,8 @@ def load_cell(text: str) -> Any:
     """Return the value of a cell that holds JSON. ValueError if it holds none, or is nested too deeply for whoever
     walks through it."""
     value = json.loads(text)
-    level, depth = [value], 0
-    while level := [
-        part
-        for item in level
-        if isinstance(item, dict | list)
-        for part in (item.values() if isinstance(item, dict) else item)
-    ]:
-        depth += 1
-        if depth > DEEPEST_CELL:
-            raise ValueError(f"JSON is nested more than {DEEPEST_CELL} levels deep")
+    if nests_deeper(text, value, DEEPEST_CELL):
+        raise ValueError(f"JSON is nested more than {DEEPEST_CELL} levels deep")
     return value
 
 

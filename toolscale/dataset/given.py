@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.dataset.storage import read_file, remove_file, write_file
 from toolscale.errors import DatasetError
 from toolscale.records import Attempt, Candidate, Decision, Reading, Record
+from toolscale.strict_json import read_record
 from toolscale.tasks.candidate_keys import decided, key_of
 from toolscale.text_files import printable
 from toolscale.verify.readings import hash_of_attempt
@@ -178,11 +177,9 @@ def _read(path: Path, kind: type[Line], key: Callable[[Line], object]) -> list[L
     found: dict[object, Line] = {}
     for number, line in enumerate(_text_lines(path), 1):
         try:
-            record = kind.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            told = printable(f"{f'{place}: ' if place else ''}{first['msg'].lower()}")
+            record = read_record(kind, line)
+        except ValueError as error:
+            told = printable(str(error))
             raise DatasetError(f"{path}: line {number}: {told}; remove the line, or have it written again") from error
         if key(record) in found:
             raise DatasetError(f"{path}: line {number}: {key(record)} is there twice; remove one of them")

@@ -4,15 +4,17 @@ to do."""
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolscale.validation import Validator
+from toolscale.strict_json import nests_deeper, read_json
 
 LONGEST_ARGUMENTS = 100_000
 """Characters of the arguments of one call."""
+DEEPEST_ARGUMENTS = 60
+"""Levels of them. The lines that hold calls have some levels more, and can be read too."""
+TOO_DEEP = f"lists and objects are nested more than {DEEPEST_ARGUMENTS} levels deep"
 
 _REMEMBERED = 256
 _SHOWN = 80
@@ -33,6 +35,8 @@ class CallReader:
     """Reads calls of the tools of one task. Its validators are built once and shared by all samples."""
 
     def __init__(self, tools: list[dict[str, Any]]) -> None:
+        from toolscale.validation import Validator  # takes long to load, and `read_arguments` needs none
+
         self._validators = {tool["function"]["name"]: Validator(tool["function"]["parameters"]) for tool in tools}
         self._names = ", ".join(self._validators)
         self._checked: dict[tuple[str, str], tuple[dict[str, Any], str | None]] = {}
@@ -80,48 +84,36 @@ class CallReader:
         )
 
 
-def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """Return (the arguments, None), or ({}, what is wrong): they must be one JSON object in strict JSON that UTF-8 can
-    hold."""
-    if len(text) > LONGEST_ARGUMENTS:
-        return (
-            {},
-            f"The arguments have {len(text)} characters; {LONGEST_ARGUMENTS} at most are read. Write them shorter.",
-        )
+def read_arguments(given: Any) -> tuple[dict[str, Any], str | None]:
+    """Return (the arguments, None), or ({}, what is wrong): they must be one JSON object in strict JSON. Every way in
+    reads arguments by this.
+
+    `given`: a text, or what a host has read from one, less strictly maybe.
+    """
     try:
-        read = (
-            json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
-            if text.strip()
-            else {}
-        )
-        if "\\u" in text or not text.isascii():
-            json.dumps(read, ensure_ascii=False).encode()  # half of a surrogate pair is no character
-    except (ValueError, RecursionError) as error:
+        text = _text_of(given)
+        if len(text) > LONGEST_ARGUMENTS:
+            return (
+                {},
+                f"The arguments have {len(text)} characters; {LONGEST_ARGUMENTS} at most are read. Write them shorter.",
+            )
+        read = read_json(text) if text.strip() else {}
+        if nests_deeper(text, read, DEEPEST_ARGUMENTS):
+            raise ValueError(TOO_DEEP)
+    except (TypeError, ValueError) as error:
         return {}, f"The arguments are not JSON: {_short(str(error))}. Write them again as one JSON object."
     if not isinstance(read, dict):
         return {}, "The arguments are not a JSON object. Write them again as one JSON object."
     return read, None
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _finite(number: str) -> float:
-    """Return the number. Raises ValueError if it is too large for a float, such as 1e999, which is valid JSON: stored
-    in a record, it would come back as null, and the rollout could not be graded again."""
-    value = float(number)
-    if not math.isfinite(value):
-        raise ValueError(f"{number[:_SHOWN]} is too large a number")
-    return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as a dict. Raises ValueError if a key stands twice: nobody knows which value was meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+def _text_of(given: Any) -> str:
+    if isinstance(given, str | bytes):
+        return given if isinstance(given, str) else given.decode()
+    try:
+        return json.dumps(given, ensure_ascii=False)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
 
 
 def _short(text: str) -> str:

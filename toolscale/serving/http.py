@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import anyio
 from anyio import CapacityLimiter, to_thread
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -40,6 +40,7 @@ from toolscale.records import ToolResult
 from toolscale.serving.protocol import Context, mcp_server
 from toolscale.session.sessions import NoSessionError, Sessions, TooManySessionsError
 from toolscale.session.transcript import View
+from toolscale.strict_json import read_record
 
 LARGEST_BODY = 1_000_000
 """Bytes of a request."""
@@ -212,12 +213,10 @@ async def _body(request: Request, model: type[Given]) -> Given:
         if len(content) > LARGEST_BODY:
             raise HTTPException(413, f"a request has {LARGEST_BODY:,} bytes at most")
     try:
-        return model.model_validate_json(content or b"{}")
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the body"
+        return read_record(model, content or b"{}")
+    except ValueError as error:
         example = json.dumps(dict.fromkeys(model.model_fields, "…"), ensure_ascii=False)
-        raise UsageError(f"{place}: {first['msg'].lower()}; send JSON such as {example}") from error
+        raise UsageError(f"{error}; send JSON such as {example}") from error
 
 
 def _told(_: Request, error: Exception) -> Response:

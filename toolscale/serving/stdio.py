@@ -10,7 +10,7 @@ from mcp.server.stdio import stdio_server
 
 from toolscale.canonical import canonical_json
 from toolscale.errors import UsageError
-from toolscale.records import ToolCall, ToolResult
+from toolscale.records import ToolResult
 from toolscale.serving.protocol import Context, mcp_server
 from toolscale.session.sitting import Sitting
 from toolscale.session.transcript import View
@@ -24,10 +24,10 @@ def serve_stdio(sitting: Sitting) -> None:
         return sitting.view()
 
     async def call(_: Context, name: str, arguments: dict[str, Any]) -> ToolResult:
-        wanted = ToolCall(name=name, arguments=arguments)
         try:
+            wanted = sitting.read_call(name, arguments)
             if sitting.is_answer(wanted):
-                sitting.finish(canonical_json(arguments))
+                sitting.finish(canonical_json(wanted.arguments))
                 return ToolResult(value={"taken": True})
             return sitting.call(wanted)
         except UsageError as error:

@@ -23,20 +23,17 @@ from toolscale.records.verdict import wrong
 from toolscale.rollout.domain import Domain, Episode
 from toolscale.sandbox.base import Rows
 from toolscale.session.playable import Playable
-from toolscale.session.transcript import Transcript, View
+from toolscale.session.transcript import Transcript, View, over_limit
+from toolscale.strict_json import encodable
 
 MOST_SESSIONS = 1_000
 IDLE_S = 1_800.0
-MOST_CALLS = 1_000
-"""Of one session. Few tasks need twenty."""
 MOST_WORLDS = 64
 """Of one domain: beyond them sessions take turns, and a call first makes again what its session has written."""
-LONGEST_ARGUMENTS = 100_000
-"""Characters of the arguments of a call as JSON."""
-LONGEST_MESSAGE = 100_000
 MOST_TRIES = 3
 """Calls of the `final_answer` of a domain in one session. The last one counts as it is."""
 
+Arguments = str | bytes | dict[str, Any]
 Made = TypeVar("Made")
 
 
@@ -150,10 +147,11 @@ class Sessions:
         """Return all that a solver may see now."""
         return self._using(session_id, lambda session: session.transcript.view())
 
-    def call(self, session_id: str, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Make a call. An unknown tool, wrong arguments and what a tool refuses are results with an error, for whoever
-        plays to read; so are a call after the final answer, and one too many. Where the task is answered by a form, a
-        call of `final_answer` takes it, and says nothing of what it is worth."""
+    def call(self, session_id: str, name: str, arguments: Arguments) -> ToolResult:
+        """Make a call; `arguments` are a JSON text as a model wrote it, or what a host has read from one. An unknown
+        tool, wrong arguments and what a tool refuses are results with an error, for whoever plays to read; so are
+        arguments that are not JSON, a call after the final answer, and one too many. Where the task is answered by a
+        form, a call of `final_answer` takes it, and says nothing of what it is worth."""
         return self._using(session_id, lambda session: self._call(session, name, arguments))
 
     def say(self, session_id: str, message: str) -> str | None:
@@ -233,23 +231,21 @@ class Sessions:
             finally:
                 session.used = self._clock()
 
-    def _call(self, session: _Session, name: str, arguments: dict[str, Any]) -> ToolResult:
+    def _call(self, session: _Session, name: str, arguments: Arguments) -> ToolResult:
+        if session.answer is not None or session.grade is not None:
+            return ToolResult(error="not made: the final answer was given before")
         transcript = session.transcript
-        if (problem := _refusal(session, arguments)) is not None:
-            return ToolResult(error=problem)
-        call = ToolCall(name=name, arguments=arguments)
-        if transcript.is_answer(call):
-            return self._answer(session, canonical_json(arguments))
         try:
-            transcript.check(call)
+            call = transcript.read_call(name, arguments)
         except UsageError as error:
             return ToolResult(error=str(error))
+        if transcript.is_answer(call):
+            return self._answer(session, canonical_json(call.arguments))
         try:
             result = session.place.call(session.episode, call)
-        except SandboxLimitError as error:  # its world is in no state that could be gone on with
+        except SandboxLimitError as error:
             result = ToolResult(error=f"{error}; the session is over")
-            session.answer = ""
-            session.grade = wrong(f"the calls hit a limit of the sandbox: {error}")
+            session.answer, session.grade = "", over_limit(error)
         transcript.add(call, result)
         return result
 
@@ -273,8 +269,7 @@ class Sessions:
             if session.transcript.task.form is not None:
                 return None
             raise UsageError("the final answer was given; the person is gone")
-        if len(message) > LONGEST_MESSAGE:
-            raise UsageError(f"a message has {LONGEST_MESSAGE:,} characters at most, this one {len(message):,}")
+        message = encodable(message)
         heard = session.transcript.ask(message)
         if heard is None:
             session.answer = message
@@ -283,6 +278,7 @@ class Sessions:
         return heard if isinstance(heard, str) else None
 
     def _finish(self, session: _Session, answer: str | None, last: bool) -> Grade:
+        answer = None if answer is None else encodable(answer)
         if session.grade is None:
             try:
                 session.answer = session.answer if session.answer is not None else _read(session, answer, last)
@@ -301,21 +297,4 @@ def _read(session: _Session, answer: str | None, last: bool) -> str:
     """Return a final answer as it is graded. UsageError if it is none."""
     if answer is None:
         raise UsageError("there is no final answer yet; give it")
-    if len(answer) > LONGEST_MESSAGE:
-        raise UsageError(f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(answer):,}")
     return session.transcript.read_answer(answer, whole=not last)
-
-
-def _refusal(session: _Session, arguments: dict[str, Any]) -> str | None:
-    """Why no call is made any more, or not with such arguments."""
-    if session.answer is not None or session.grade is not None:
-        return "not made: the final answer was given before"
-    if len(session.transcript.made) >= MOST_CALLS:
-        return f"not made: {MOST_CALLS} calls were made; give the final answer"
-    try:
-        length = len(canonical_json(arguments))
-    except (TypeError, ValueError, RecursionError) as error:
-        return f"not made: the arguments are no JSON ({error})"
-    if length > LONGEST_ARGUMENTS:
-        return f"not made: arguments have {LONGEST_ARGUMENTS:,} characters at most as JSON, these {length:,}"
-    return None

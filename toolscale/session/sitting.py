@@ -13,21 +13,19 @@ A line or a file is there whole, or not at all.
 from __future__ import annotations
 
 import fcntl
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.environment.world import World
-from toolscale.errors import SandboxError, UsageError
+from toolscale.errors import SandboxError, SandboxLimitError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.session.playable import Playable
-from toolscale.session.transcript import Line, Transcript, View
+from toolscale.session.transcript import Line, Transcript, View, over_limit
+from toolscale.strict_json import encodable, read_json, read_record
 
 if TYPE_CHECKING:
     from toolscale.models.judging import JudgeSettings
@@ -86,22 +84,36 @@ class Sitting:
         path = self.folder / GRADE
         return Grade.model_validate_json(read_file(path)) if path.exists() else None
 
-    def check(self, call: ToolCall) -> None:
-        """Raise UsageError if the task has no such tool: nothing is called then."""
-        self._transcript.check(call)
+    def read_call(self, name: str, arguments: Any) -> ToolCall:
+        """Return a call that may be made or is the final answer; nothing is called yet. `arguments`: as text of JSON,
+        or as a host has read them. UsageError says why it may not."""
+        return self._transcript.read_call(name, arguments)
 
     def is_answer(self, call: ToolCall) -> bool:
         """Whether a call fills in the form of the task: it is the final answer."""
         return self._transcript.is_answer(call)
 
+    def check_answer(self, answer: str) -> None:
+        """Raise UsageError if this is no final answer of the task: it can be given again."""
+        self._transcript.read_answer(answer)
+
     def call(self, call: ToolCall) -> ToolResult:
         """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has
-        changed then."""
+        changed then. One that hits a limit of the sandbox ends the session. UsageError if it may not be made, or is the
+        final answer."""
         self._still_open()
-        self.check(call)
-        result = self._opened().call(call.name, call.arguments)
+        call = self.read_call(call.name, call.arguments)
+        if self.is_answer(call):
+            raise UsageError(f"{call.name} is the final answer: the session is over after it")
+        grade = None
+        try:
+            result = self._opened().call(call.name, call.arguments)
+        except SandboxLimitError as error:
+            result, grade = ToolResult(error=f"{error}; the session is over"), over_limit(error)
         self._transcript.add(call, result)
         self._keep(CALLS, self._transcript.made)
+        if grade is not None:
+            self._over(self._transcript.solution(""), grade)
         return result
 
     def say(self, message: str) -> str | Grade:
@@ -109,6 +121,7 @@ class Sitting:
         one, and if the person was asked too often there is none: then the session is over, and its grade is
         returned."""
         self._still_open()
+        message = encodable(message)
         heard = self._transcript.ask(message)
         if heard is None:
             return self.finish(message)
@@ -121,7 +134,8 @@ class Sitting:
         """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the
         task wants."""
         self._still_open()
-        self._transcript.check_answer(answer)
+        answer = encodable(answer)
+        self.check_answer(answer)
         solution = self._transcript.solution(answer)
         grade = self._playable.domain(self._task).grade(self._task, solution.calls, solution.answer)
         if grade.undecided and self._judge is not None:
@@ -159,13 +173,16 @@ class Sitting:
 
     def _lines(self, name: str) -> list[Line]:
         path = self.folder / name
-        return [json.loads(line) for line in read_file(path).decode().splitlines()] if path.exists() else []
+        try:
+            return [read_json(line) for line in read_file(path).split(b"\n") if line] if path.exists() else []
+        except ValueError as error:
+            raise UsageError(f"{path} cannot be read ({error}); play the task again in a new folder") from error
 
 
 def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:
     """Return the task of a session file."""
     try:
-        told = json.loads(read_file(about))
+        told = read_json(read_file(about))
         dataset, task_id = str(told["dataset"]), str(told["task"])
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{about} is no session of toolscale play; choose another folder for --session") from error
@@ -185,10 +202,7 @@ def read_call(text: str) -> ToolCall:
     """Return the call that a line of JSON says. UsageError if it says none."""
     example = 'a call is one line of JSON such as {"name": "find_client", "arguments": {"full_name": "…"}}'
     try:
-        return ToolCall.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        problem = f"{place}: {first['msg'].lower()}" if place else first["msg"].lower()
-        shown = text if len(text) <= 80 else f"{text[:80]}…"
-        raise UsageError(f"{shown!r} is no call ({problem}); {example}") from error
+        return read_record(ToolCall, text)
+    except ValueError as error:
+        shown = text.strip() if len(text) <= 80 else f"{text[:80]}…"
+        raise UsageError(f"{shown!r} is no call ({error}); {example}") from error

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
-from toolscale.errors import UsageError
+from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.models.thoughts import spoken
 from toolscale.records import Grade, Solution
+from toolscale.rollout.calls import read_arguments
 from toolscale.session.playable import Playable
+from toolscale.session.transcript import over_limit
+from toolscale.strict_json import read_record
 
 
 @dataclass(frozen=True)
@@ -39,24 +40,26 @@ def grade_solutions(playable: Playable, lines: Iterable[str]) -> Iterator[Graded
         if line.strip():
             try:
                 yield _graded(playable, number, line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                place = ".".join(str(part) for part in first["loc"])
-                yield BadLine(
-                    number, f"{f'{place}: ' if place else ''}{first['msg'].lower()}; a line has task, calls and answer"
-                )
             except UsageError as error:
                 yield BadLine(number, str(error))
 
 
 def _graded(playable: Playable, number: int, line: str) -> Graded:
-    solution = Solution.model_validate_json(line)
+    try:
+        solution = read_record(Solution, line)
+    except ValueError as error:
+        raise UsageError(f"{error}; a line has task, calls and answer") from error
     solution = solution.model_copy(update={"answer": spoken(solution.answer).text})
     task = playable.task(solution.task)
     domain = playable.domain(task)
-    for call in solution.calls:
+    for place, call in enumerate(solution.calls):
         if call.name not in domain.environment.tools:
             raise UsageError(
                 f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}"
             )
-    return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))
+        if (fault := read_arguments(call.arguments)[1]) is not None:
+            raise UsageError(f"calls.{place}: {fault}")
+    try:
+        return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))
+    except SandboxLimitError as error:
+        return Graded(number, solution, over_limit(error))

@@ -7,16 +7,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from toolscale.canonical import canonical_json
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import system_message
-from toolscale.errors import UsageError
+from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.models.thoughts import spoken
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.records.verdict import wrong
+from toolscale.rollout.calls import read_arguments
 from toolscale.rollout.unanswered import MOST_REPLIES, UNANSWERED
 from toolscale.tasks.form import flat_form, with_domain_form, with_form, with_listing
+
+MOST_CALLS = 1_000
+"""Of one session. Few tasks need twenty."""
+LONGEST_MESSAGE = 100_000
 
 Line = dict[str, Any]
 
@@ -45,6 +49,11 @@ class View:
     def messages(self) -> list[dict[str, str]]:
         """The first messages of a conversation: the policy, and the request."""
         return [{"role": "system", "content": self.policy}, {"role": "user", "content": self.request}]
+
+
+def over_limit(error: SandboxLimitError) -> Grade:
+    """Return the grade of calls of which one hit a limit: its world is in no state that could be gone on with."""
+    return wrong(f"the calls hit a limit of the sandbox: {error}")
 
 
 class Transcript:
@@ -82,21 +91,26 @@ class Transcript:
         """Whether a call fills in the form of the task: it is the final answer."""
         return self.task.form is not None and call.name == FINAL_ANSWER
 
-    def check(self, call: ToolCall) -> None:
-        """Raise UsageError if the task has no such tool, or if a form is filled in wrongly."""
-        if self.is_answer(call):
-            self.check_answer(canonical_json(call.arguments))
-        elif call.name not in self._environment.tools:
-            raise UsageError(f"there is no tool {call.name!r}; the tools are {', '.join(self._environment.tools)}")
-
-    def check_answer(self, answer: str) -> None:
-        """Raise UsageError if the task is answered by a form, and this is none that it takes: it can be given again."""
-        self.read_answer(answer)
+    def read_call(self, name: str, arguments: Any) -> ToolCall:
+        """Return a call that may be made or is the final answer. `arguments`: as text of JSON, or as a host has read
+        them. UsageError says why it may not."""
+        read, fault = read_arguments(arguments)
+        if fault is not None:
+            raise UsageError(fault)
+        if self.task.form is not None and name == FINAL_ANSWER:
+            return ToolCall(name=name, arguments=read)
+        if name not in self._environment.tools:
+            raise UsageError(f"there is no tool {name!r}; the tools are {', '.join(self._environment.tools)}")
+        if len(self.made) >= MOST_CALLS:
+            raise UsageError(f"not made: {MOST_CALLS} calls were made; give the final answer")
+        return ToolCall(name=name, arguments=read)
 
     def read_answer(self, answer: str, *, whole: bool = True) -> str:
-        """Return a final answer as it is graded: a form of the domain as one of the task. UsageError as in
-        `check_answer`. `whole`: a form of the domain must have all names that are listed. The person of a dialogue must
-        have come back with everything."""
+        """Return a final answer as it is graded: a form of the domain as one of the task. UsageError if it is too long
+        or not the form that the task wants: it can be given again. `whole`: a form of the domain must have all names
+        that are listed. The person of a dialogue must have come back with everything."""
+        if len(answer) > LONGEST_MESSAGE:
+            raise UsageError(f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(answer):,}")
         answer = spoken(answer).text
         if self.task.form is None:
             return answer
@@ -127,9 +141,11 @@ class Transcript:
     def ask(self, message: str) -> str | Grade | None:
         """Say something to the person of a dialogue and note it. Return the answer; None if the message asks for
         nothing, which makes it the final one, unless the answer is a form; or the grade of somebody who asked too
-        often."""
+        often. UsageError if the person has said all, or the message is too long."""
         if self.task.turns != "dialogue":
             raise UsageError("the person has said all in the request; give the final message as the answer")
+        if len(message) > LONGEST_MESSAGE:
+            raise UsageError(f"a message has {LONGEST_MESSAGE:,} characters at most, this one {len(message):,}")
         from toolscale.rollout.person import NOTED, answer_to
 
         message = spoken(message).text

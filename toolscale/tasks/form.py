@@ -23,6 +23,7 @@ from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
 from toolscale.patterns import regex
 from toolscale.records import FactKind, Tell
+from toolscale.strict_json import read_json
 
 if TYPE_CHECKING:
     from toolscale.tasks.plan import Plan
@@ -182,9 +183,9 @@ def flat_form(parameters: Mapping[str, Any], answer: str, *, whole: bool = True)
     already is taken as it is meant; what is no JSON object comes back as it is.
     """
     try:
-        given = json.loads(answer)
+        given = read_json(answer)
         return json.dumps(_flat(_asked(parameters), given, whole)) if isinstance(given, dict) else answer
-    except (ValueError, RecursionError):
+    except ValueError:
         return answer
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from toolscale.canonical import canonical_json
 from toolscale.language.mentions import mentions
 from toolscale.records import Fact
+from toolscale.strict_json import read_json
 from toolscale.tasks.form import Field, Form
 
 STYLES = 3
@@ -83,9 +84,11 @@ def form_finding(
 def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
     """Return a filled form, or what is wrong with it. `parameters`: the JSON Schema of the form."""
     try:
-        filled = json.loads(answer)
-    except (ValueError, RecursionError):
+        filled = read_json(answer)
+    except json.JSONDecodeError:
         return "the answer is no filled form: it is not JSON"
+    except ValueError as error:
+        return f"the answer is no filled form: {error}"
     from jsonschema.exceptions import best_match  # takes a tenth of a second to load, and messages in prose need none
 
     fault = best_match(_validator(canonical_json(parameters)).iter_errors(filled))

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from toolscale.canonical import content_hash
 from toolscale.records import Attempt, Fact, GoldenCall, Grade, Reading, RowChange, ToolCall
 from toolscale.sandbox.base import to_row_changes
+from toolscale.strict_json import encodable
 from toolscale.tasks.candidate_keys import key_of
 from toolscale.verify.subject import Subject
 
@@ -41,7 +42,7 @@ class MessageCase:
 
 def message_hash(calls: Sequence[ToolCall], answer: str) -> str:
     """Return what names a message that was written after these calls."""
-    return content_hash([[[call.name, call.arguments] for call in calls], _encodable(answer)])
+    return content_hash([[[call.name, call.arguments] for call in calls], encodable(answer)])
 
 
 def hash_of_attempt(attempt: Attempt) -> str | None:
@@ -61,7 +62,7 @@ def case_of(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Message
         facts=subject.facts,
         calls=tuple(made),
         changes=to_row_changes(environment.schema, subject.states.world.net_changes()),
-        message=_encodable(answer),
+        message=encodable(answer),
     )
 
 
@@ -77,8 +78,3 @@ def with_reading(grade: Grade, reading: Reading) -> Grade:
             "finding": f"by the judge {reading.model}: {reading.why or reading.verdict}",
         }
     )
-
-
-def _encodable(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which no file can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -8,12 +8,12 @@ in the answer.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.strict_json import read_json
 from training.pointer.units import KEY, Unit, last_day, mark, read_content, read_text, write_json
 
 BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END = (
@@ -74,8 +74,8 @@ def write_message(message: Message, fields: Mapping[str, Any] = NO_FIELDS) -> It
 def _write_arguments(given: Any, fields: Mapping[str, Any]) -> Iterator[Unit]:
     """Arguments that are not JSON are written as words; read back, they are a fault."""
     try:
-        given = json.loads(given) if isinstance(given, str) else given
-    except json.JSONDecodeError:
+        given = read_json(given) if isinstance(given, str) else given
+    except ValueError:
         yield from read_text(given)
         return
     named = isinstance(given, Mapping)
