@@ -166,13 +166,12 @@ def worth(make, task, said, acting=False):
 
 
 def examined(make, task, fresh):
-    """Return all that is asked of a task. `fresh`: an environment as the domain makes it."""
+    """Return all that is asked of a task. `fresh`: state and databases of an environment as the domain makes it."""
     criteria = task.evaluation_criteria
     make = constructor_of(make, golden_of(task))
     environment = opened(make, task)
     start = state_of(environment)
-    differs = start != state_of(fresh)
-    changes = list(differences(databases_of(fresh), databases_of(environment))) if differs else []
+    changes = list(differences(fresh[1], databases_of(environment))) if start != fresh[0] else []
     calls = played(environment, golden_of(task))
     needles = list((criteria and criteria.communicate_info) or [])
     answer = ". ".join(needles) or "Done."
@@ -211,6 +210,7 @@ def main(domain, out):
     make, tasks = registry.get_env_constructor(domain), registry.get_tasks_loader(domain)
     tasks = tasks(None)
     environment = constructor_of(make, [])()
+    fresh = state_of(environment), databases_of(environment)
     say(
         {
             "kind": "domain",
@@ -218,12 +218,12 @@ def main(domain, out):
             "tasks": len(tasks),
             "policy": environment.get_policy(),
             "tools": [tool.openai_schema for kit in kits_of(environment).values() for tool in kit.get_tools().values()],
-            "databases": databases_of(environment),
+            "databases": fresh[1],
         }
     )
     for task in tasks:
         try:
-            say(examined(make, task, environment))
+            say(examined(make, task, fresh))
         except Exception as error:
             say({"kind": "broken", "id": task.id, "error": f"{type(error).__name__}: {error}"})
     say({"kind": "end"})
