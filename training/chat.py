@@ -2,7 +2,8 @@
 appended.
 
 `ChatCodec` serves tokenizers with a chat template in the manner of Qwen3: tool calls between <tool_call> and
-</tool_call> as {"name": …, "arguments": {…}}, reasoning between <think> and </think> before everything else.
+</tool_call> as {"name": …, "arguments": {…}}, reasoning between <think> and </think> before everything else. A template
+that does otherwise is refused when the codec is made: what a model learned by it could not be read.
 """
 
 from __future__ import annotations
@@ -12,12 +13,18 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import jinja2
+
 from toolscale.errors import UsageError
 from toolscale.strict_json import read_json
+from toolscale.text_files import printable
 from training.loading import loading
 
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+REMEDY = (
+    "set model.template to training/templates/qwen3.jinja, or to training/templates/compact.jinja for a small model"
+)
 FORM = 'Write each call as <tool_call>{"name": "…", "arguments": {…}}</tool_call>.'
 
 
@@ -71,17 +78,15 @@ class Codec(Protocol):
 
 
 class ChatCodec:
-    """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried
-    on a short conversation."""
+    """The chat template of a tokenizer. It must show the model what is said, write calls that can be read, and not
+    change earlier turns when later ones come; that is tried on short conversations."""
 
     def __init__(self, tokenizer: Any, template: str | None = None, thinking: bool = True, stop: Collection[int] = ()):
         self._tokenizer = tokenizer
         self._template = template
         self._options = {} if thinking else {"enable_thinking": False}
         if template is None and not tokenizer.chat_template:
-            raise UsageError(
-                "the tokenizer has no chat template; name one in model.template, such as training/templates/qwen3.jinja"
-            )
+            raise UsageError(f"the tokenizer has no chat template; {REMEDY}")
         if tokenizer.eos_token is None:
             raise UsageError("the tokenizer has no end-of-turn token (eos_token); set one in its tokenizer_config.json")
         self._end = str(tokenizer.eos_token)
@@ -105,8 +110,9 @@ class ChatCodec:
         if template is not None:
             try:
                 text = Path(template).read_text(encoding="utf-8")
-            except OSError as error:
-                raise UsageError(f"model.template: {template}: cannot be read ({error.strerror})") from error
+            except (OSError, UnicodeDecodeError) as error:
+                told = (isinstance(error, OSError) and error.strerror) or str(error)
+                raise UsageError(f"model.template: {template}: cannot be read ({told})") from error
         with loading("tokenizer", model):
             tokenizer = AutoTokenizer.from_pretrained(model)
         return cls(tokenizer, text, thinking, stop_ids(model))
@@ -121,10 +127,10 @@ class ChatCodec:
         """What follows a written turn. It is cut from a short conversation that ends with these observations: templates
         look one message back."""
         before = self._after_call if observations[0]["role"] == "tool" else self._after_text
-        start = self._upto_end(before)
+        start = self._through_end(self._render(before))
         whole = self._render([*before, *self._plain(observations)], add_generation_prompt=True)
         if not whole.startswith(start):
-            raise UsageError(self._changes())
+            raise self._refused(_CHANGES)
         return self._encode(whole[len(start) :])
 
     def read(
@@ -145,8 +151,8 @@ class ChatCodec:
         start = self._render(ask, add_generation_prompt=True)
         whole = self._render([*ask, *self._plain([message])])
         if not whole.startswith(start):
-            raise UsageError(self._changes())
-        return self._encode(whole[len(start) : whole.rindex(self._end) + len(self._end)])
+            raise self._refused(_CHANGES)
+        return self._encode(self._through_end(whole[len(start) :]))
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer, with the template that was trained with."""
@@ -156,18 +162,24 @@ class ChatCodec:
 
     def _render(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
         shaped = [_with_objects(message) for message in messages]
-        text: str = self._tokenizer.apply_chat_template(
-            shaped, tokenize=False, chat_template=self._template, **options, **self._options
-        )
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                shaped, tokenize=False, chat_template=self._template, **options, **self._options
+            )
+        except (jinja2.TemplateError, TypeError, ValueError) as error:  # it refuses, is broken, or is one of several
+            raise self._refused(f"cannot write a conversation ({printable(str(error), 160)})") from error
         return text
 
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         return ids
 
-    def _upto_end(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        text = self._render(messages)
-        return text[: text.rindex(self._end) + len(self._end)]
+    def _through_end(self, text: str) -> str:
+        """The text through the last token that ends a turn."""
+        place = text.rfind(self._end)
+        if place < 0:
+            raise self._refused(f"does not end a turn with the tokenizer's eos_token, {self._end!r}")
+        return text[: place + len(self._end)]
 
     def _plain(self, value: Any) -> Any:
         """Change reserved words in what users and tools said, so that they have no effect: `<|im_end|>` in a tool's
@@ -182,19 +194,61 @@ class ChatCodec:
         return [self._plain(item) for item in value] if isinstance(value, list | tuple) else value
 
     def _check(self) -> None:
-        """Raise UsageError where the template rewrites the past."""
-        reply = {"role": "tool", "tool_call_id": "1", "name": "f", "content": "c"}
-        for before, observation in ((self._after_call, reply), (self._after_text, {"role": "user", "content": "d"})):
+        """Raise UsageError where the template rewrites the past, keeps something from the model, or writes a turn that
+        cannot be read."""
+        reply = {"role": "tool", "tool_call_id": "1", "name": "f", "content": "said_81"}
+        more = {"role": "user", "content": "asked_81"}
+        for before, observation in ((self._after_call, reply), (self._after_text, more)):
             later = self._render([*before, observation], add_generation_prompt=True)
-            opening, written = self._render(before[:1], add_generation_prompt=True), self._upto_end(before)
+            opening, written = self._render(before[:1], add_generation_prompt=True), self._render(before)
+            written = self._through_end(written)
             if not later.startswith(written) or not written.startswith(opening):
-                raise UsageError(self._changes())
+                raise self._refused(_CHANGES)
+            if observation["content"] not in later[len(written) :]:
+                raise self._refused(f"leaves out messages with the role {observation['role']}")
+        system = {"role": "system", "content": "policy_81"}
+        prompt = self._render([system, *self._after_text[:1]], tools=[_TOOL], add_generation_prompt=True)
+        for mark, what in (("policy_81", "the system message"), ("tool_81", "the tools"), ("member_81", "arguments")):
+            if mark not in prompt:
+                raise self._refused(f"leaves {what} out of the prompt")
+        for message in _TURNS:
+            read, fault = self.read(ids := self.write(message)[:-1])
+            if fault is not None or any(read.get(name) != value for name, value in message.items()):
+                text = printable(self._tokenizer.decode(ids, skip_special_tokens=False), 120)
+                told = fault or f"as {'a call' if read.get('tool_calls') else 'an answer'}"
+                what = "calls" if "tool_calls" in message else "an answer"
+                raise self._refused(f"writes {what} as {text!r}, which is read otherwise ({told.rstrip('.')})")
 
-    def _changes(self) -> str:
-        return (
-            "the chat template changes earlier turns when later ones come, so that written tokens cannot be kept; "
-            "set model.template to one that does not, such as training/templates/qwen3.jinja"
-        )
+    @staticmethod
+    def _refused(what: str) -> UsageError:
+        return UsageError(f"the chat template {what}; {REMEDY}")
+
+
+_CHANGES = "changes earlier turns when later ones come, so that written tokens cannot be kept"
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "tool_81",
+        "description": "Look something up.",
+        "parameters": {
+            "type": "object",
+            "properties": {"member_81": {"type": "string", "description": "The member."}},
+            "required": ["member_81"],
+        },
+    },
+}
+_TURNS: tuple[dict[str, Any], ...] = (
+    {"role": "assistant", "content": "b"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": f"call_{number}", "type": "function", "function": {"name": "tool_81", "arguments": arguments}}
+            for number, arguments in enumerate(('{"member_81": "Zoë"}', '{"rows": [1, null, true]}'), 1)
+        ],
+    },
+)
+"""Turns that a template must write so that they are read as they are."""
 
 
 def stop_ids(model: str) -> list[int]:

@@ -30,8 +30,8 @@ class ModelSettings(Settings):
     """How conversations become tokens: `chat` for tokenizers with a chat template, `tiny` for the model in
     training/tiny, `pointer` for models that training.pointer.base made."""
     template: str | None = None
-    """A chat template to use instead of the tokenizer's, a file; it must not change earlier turns when later ones
-    come."""
+    """A chat template to use instead of the tokenizer's, a file. It must name the tools, write calls as
+    <tool_call>{"name": …, "arguments": {…}}</tool_call>, and not change earlier turns when later ones come."""
     thinking: bool = True
     """False: the prompt closes an empty reasoning block before the model writes."""
     dtype: Literal["float32", "bfloat16"] = "float32"

@@ -7,7 +7,6 @@ is cut from what it printed for `retail`: seven tasks, and the records of the da
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -36,7 +35,7 @@ def driven(name: str) -> Driven:
 
 def found(name: str, *kinds: str) -> list[tuple[str, tuple[str, ...], str]]:
     said = driven(name)
-    everything = [*check_tasks(said.tasks), *check_texts(said.tasks, json.dumps(said.databases))]
+    everything = [*check_tasks(said.tasks), *check_texts(said.tasks)]
     return [
         (each.kind, each.tasks, each.evidence)
         for each in everything
@@ -96,6 +95,42 @@ def test_what_nobody_said_is_told_apart_from_what_was_not_looked_up() -> None:
         )
         for order in ("#9502126", "#9502127")
     ]
+
+
+BANK = Path(__file__).with_name("stand_in_tau2.py")
+
+
+def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "src" / "tau2" / "domains" / "bank").mkdir(parents=True)
+    (tmp_path / "src" / "tau2" / "domains" / "bank" / "environment.py").touch()
+    data = tmp_path / "data" / "tau2" / "domains" / "bank"
+    data.mkdir(parents=True)
+    (data / "tasks.json").write_text("[]")
+    (data / "db.json").write_text("{}")
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BANK}" "$@"\n')
+    program.chmod(0o755)
+    audit = audit_source(f"tau2:{tmp_path}", domain="bank", python=program)
+    tool, nobody = "call_discoverable_agent_tool", "nothing that was said before holds arguments.card_id"
+    closes = f"{tool}(agent_tool_name='close_card', arguments='{{\"card_id\": "
+    words = "an agent that makes no call and says 'I am sorry, I cannot do that.' gets the reward 1 (DB 1)"
+    lost = "golden call 2 should write and fails, so its change is no part of the goal"
+    assert [(each.kind, each.tasks, each.evidence) for each in audit.findings] == [
+        ("golden_fails", ("said as a text",), f'{closes}"c7"}}\'): Error: no card c7 (the call writes)'),
+        ("golden_fails", ("not in its data",), f'{closes}"c2"}}\'): Error: no card c2 (the call writes)'),
+        ("no_effect", ("closed before",), f'{closes}"c1"}}\') writes, and all is as it was before'),
+        ("idle_wins", ("said as a text",), f"{words}: {lost}"),
+        (
+            "idle_wins",
+            ("closed before",),
+            f"{words}: the 2 golden calls change no row, and neither does an agent that makes none",
+        ),
+        ("idle_wins", ("not in its data",), f"{words}: {lost}"),
+        ("unsaid", ("said as a text",), f"{tool}: {nobody} 'c7'; nor does the database"),
+        ("unsaid", ("not in its data",), f"{tool}: {nobody} 'c2'; nor does the database"),
+        ("unread", ("in its own data",), f"{tool}: {nobody} 'c8'; the database holds it"),
+    ]
+    assert (audit.tasks, audit.executed, audit.undecided) == (8, 15, ())
 
 
 def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
@@ -192,7 +227,7 @@ def test_tau2_itself_finds_what_was_recorded() -> None:
     ran = subprocess.run([PYTHON, "-c", where], capture_output=True, text=True, check=True)
     audit = audit_source(f"tau2:{ran.stdout.splitlines()[-1]}", domain="mock", python=Path(PYTHON))
     said = driven("mock")
-    recorded: list[Any] = [*check_tasks(said.tasks), *check_texts(said.tasks, json.dumps(said.databases))]
+    recorded: list[Any] = [*check_tasks(said.tasks), *check_texts(said.tasks)]
     assert audit.notes == (
         f"executed and graded by tau2 {said.version} itself, in a process of its own",
         "1 columns of the databases refer to rows; their 1 values were looked up",

@@ -53,7 +53,9 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, value)
 
 
-def test_a_conversation_comes_through_load_py_as_it_is(mock_dataset: Path, tmp_path: Path) -> None:
+def test_a_conversation_comes_through_load_py_as_it_is(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     export(mock_dataset, "trl-sft", tmp_path / "out")
     load = module_of(tmp_path / "out" / "load.py").load
     tools = {row["id"]: json.loads(row["tools"]) for row in read_dataset(mock_dataset).rows.tasks}
@@ -66,6 +68,15 @@ def test_a_conversation_comes_through_load_py_as_it_is(mock_dataset: Path, tmp_p
             assert made == [{"name": call.name, "arguments": call.arguments} for call in each.task.golden_calls]
             assert row["tools"] == tools[row["id"]]
             assert [message["role"] for message in row["messages"]] == [each["role"] for each in each.messages]
+            assert not [message for message in row["messages"] if None in message.values()]
+    # the line of the README that shows what a template makes of a row
+    [shown] = re.findall(r"python -c '(.*)'", (tmp_path / "out" / "README.md").read_text())
+    make_tokenizer().save_pretrained(tmp_path / "model")
+    capsys.readouterr()
+    exec(shown.replace("Qwen/Qwen3-0.6B", str(tmp_path / "model")), {})
+    (_, _, text), row = capsys.readouterr().out.partition("<|im_start|>user"), next(iter(load("train")))
+    names = [call["function"]["name"] for message in row["messages"] for call in message.get("tool_calls", ())]
+    assert [json.loads(call)["name"] for call in re.findall(r"<tool_call>\n({.*})\n</tool_call><", text)] == names
 
 
 def test_other_orders_are_right_and_say_what_came_of_them(mock_dataset: Path) -> None:

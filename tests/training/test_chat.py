@@ -194,10 +194,71 @@ def test_without_thinking_the_prompt_closes_an_empty_block() -> None:
     assert text.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n391<|im_end|>")
 
 
-def test_a_template_that_rewrites_the_past_is_refused() -> None:
+SHOWN = "{{ tools | tojson if tools }}"
+WRITTEN = """<tool_call>{"name": "{{ made.name }}", "arguments": {{ made.arguments | tojson }}}</tool_call>"""
+GOOD = (
+    SHOWN + "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}"
+    "{% for call in message.tool_calls or [] %}{% set made = call.function %}" + WRITTEN + "{% endfor %}"
+    "<|im_end|>\n{% endfor %}{{ '<|im_start|>assistant\n' if add_generation_prompt }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        (
+            "{{ messages | length }}{% for message in messages %}{{ message.content }}<|im_end|>{% endfor %}",
+            "changes earlier turns when later ones come, so that written tokens cannot be kept",
+        ),
+        (GOOD.removeprefix(SHOWN), "leaves the tools out of the prompt"),
+        (GOOD.replace("tools | tojson", "tools[0].function.name"), "leaves arguments out of the prompt"),
+        (
+            GOOD.replace("{{ message.content }}", "{{ message.content if message.role != 'system' }}"),
+            "leaves the system message out of the prompt",
+        ),
+        (
+            GOOD.replace("{{ message.content }}", "{{ message.content if message.role != 'tool' }}"),
+            "leaves out messages with the role tool",
+        ),
+        (
+            GOOD.replace(WRITTEN, "{{ {'name': made.name, 'parameters': made.arguments} | tojson }}"),
+            """writes calls as '{"name": "tool_81", "parameters": {"member_81": "Zoë"}}{"name": "tool_81", """
+            """"parameters": {"rows": [1, null, true]}}', which is read otherwise (as an answer)""",
+        ),
+        (
+            GOOD.replace("made.arguments | tojson", "made.arguments"),
+            """writes calls as '<tool_call>{"name": "tool_81", "arguments": {\\'member_81\\': \\'Zoë\\'}}</tool_call>"""
+            """<tool_call>{"name": "tool_81", "arguments"…', which is read otherwise (A call is not JSON """,
+        ),
+        (GOOD.replace(WRITTEN, ""), "writes calls as '', which is read otherwise (The message is empty. "),
+        (GOOD.replace("<|im_end|>", ""), "does not end a turn with the tokenizer's eos_token, '<|im_end|>'"),
+        (
+            "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + GOOD,
+            "cannot write a conversation (no system role)",
+        ),
+        ("{% if %}", "cannot write a conversation (Expected an expression, got 'end of statement block')"),
+        ("{{ messages[0].content + 1 }}", "cannot write a conversation (can only concatenate str "),
+    ],
+)
+def test_a_template_that_cannot_be_trained_with_is_refused(template: str, told: str) -> None:
     tokenizer = make_tokenizer()
-    tokenizer.chat_template = (
-        "{{ messages | length }}{% for message in messages %}{{ message.content }}<|im_end|>{% endfor %}"
-    )
-    with pytest.raises(UsageError, match=r"the chat template changes earlier turns .* training/templates/qwen3.jinja"):
+    tokenizer.chat_template = template
+    with pytest.raises(UsageError) as refused:
         ChatCodec(tokenizer)
+    remedy = "training/templates/qwen3.jinja, or to training/templates/compact.jinja for a small model"
+    assert str(refused.value).startswith(f"the chat template {told}")
+    assert str(refused.value).endswith(f"; set model.template to {remedy}")
+    ChatCodec(tokenizer, GOOD)
+
+
+@pytest.mark.parametrize("name", ["qwen3", "compact"])
+def test_the_templates_that_are_named_do_for_a_tokenizer_with_another_end_of_turn(name: str) -> None:
+    tokenizer = make_tokenizer()
+    tokenizer.eos_token = "<|endoftext|>"
+    codec = ChatCodec(tokenizer, Path(f"training/templates/{name}.jinja").read_text())
+    message = {"role": "assistant", "content": None, "tool_calls": [made("f", {"a": 1})]}
+    *ids, end = codec.write(message)
+    assert (codec.read(ids), end) == ((message, None), codec.end)
+    heard = codec.next([{"role": "tool", "tool_call_id": "1", "content": "2"}])
+    talk = [*codec.first(ASK, [TOOL]), *ids, end, *heard]
+    assert tokenizer.convert_ids_to_tokens(talk).count("<|endoftext|>") == 4

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TypeVar
 
 from toolscale.audit.examined import Examined, Run
@@ -26,11 +28,11 @@ def check_tasks(tasks: Sequence[Examined]) -> Iterator[Found]:
     yield from _shared(tasks)
 
 
-def check_texts(tasks: Sequence[Examined], stored: str = "") -> Iterator[Found]:
-    """Yield what is found in their texts, for tasks that are graded as tau2 grades. `stored`: the database as text."""
+def check_texts(tasks: Sequence[Examined]) -> Iterator[Found]:
+    """Yield what is found in their texts, for tasks that are graded as tau2 grades."""
     for task in tasks:
         yield from _needles(task)
-        yield from _arguments(task, stored)
+        yield from _arguments(task)
 
 
 def _criteria(task: Examined) -> Iterator[Found]:
@@ -48,8 +50,11 @@ def _calls(task: Examined) -> Iterator[Found]:
     for place, call in enumerate(task.calls, 1):
         if call.error is not None:
             yield Finding("golden_fails", (task.id,), f"call {place}", f"{call}: {call.error}")
+        elif call.writes and call.changed is False:
+            yield Finding("no_effect", (task.id,), f"call {place}", f"{call} writes, and all is as it was before")
     if any(call.result is None and call.error is None for call in task.calls):
         yield Undecided("golden_fails", (task.id,), NOT_RUN)
+        yield Undecided("no_effect", (task.id,), NOT_RUN)
 
 
 def _runs(task: Examined) -> Iterator[Found]:
@@ -114,9 +119,10 @@ def _needles(task: Examined) -> Iterator[Found]:
             yield Finding("weak_needle", (task.id,), repr(needle), f"{wrong.told}{graded}")
 
 
-def _arguments(task: Examined, stored: str) -> Iterator[Found]:
+def _arguments(task: Examined) -> Iterator[Found]:
     """Say which arguments were in no text before their call; those of one call are one finding."""
     texts = [*task.told, *task.heard]
+    stored = cache(lambda: json.dumps(task.databases, ensure_ascii=False))
     missing = "" if task.heard else "the policy and the tools are not there"
     for place, call in enumerate(task.calls, 1):
         lost: dict[Kind, list[str]] = {"unsaid": [], "unread": []}
@@ -126,11 +132,12 @@ def _arguments(task: Examined, stored: str) -> Iterator[Found]:
                 reason = why or f"is in no text of the row; {missing}"
                 yield Undecided("unsaid", (task.id,), f"call {place}, {told} {reason}")
             else:
-                is_stored = bool(stored) and not any(look_for(value, [stored]))
+                is_stored = bool(task.databases) and not any(look_for(value, [stored()]))
                 lost["unread" if is_stored else "unsaid"].append(told)
         for kind, parts in lost.items():
             if parts:
-                also = "; the database holds it" if kind == "unread" else "; nor does the database" if stored else ""
+                also = "; nor does the database" if task.databases else ""
+                also = "; the database holds it" if kind == "unread" else also
                 evidence = f"{call.name}: nothing that was said before holds {', '.join(parts)}{also}"
                 yield Finding(kind, (task.id,), f"call {place}", evidence)
         texts.append(call.result or call.error or "")

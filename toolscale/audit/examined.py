@@ -17,6 +17,8 @@ class Made:
     error: str | None = None
     writes: bool = False
     """Whether its tool changes something, where that is known."""
+    changed: bool | None = None
+    """Whether anything was another than before when it had been made; None where that is not known."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
@@ -37,6 +39,7 @@ class Examined:
     """A task. `told`: the texts that say what is wanted; `heard`: all else that an agent reads before its first call.
 
     `start`, `goal`: the state of the databases before and after the golden calls; None where nothing was executed.
+    `databases`: what they hold before; None where they are not there.
     """
 
     id: str
@@ -55,6 +58,7 @@ class Examined:
     """Parts of the reward that have nothing to compare, in words."""
     start: str | None = None
     goal: str | None = None
+    databases: Mapping[str, Any] | None = None
     idle: Run | None = None
     words: Run | None = None
     golden: Run | None = None

@@ -10,12 +10,13 @@ from typing import Any, Literal
 from toolscale.errors import UsageError
 
 Kind = Literal[
-    "golden_fails", "golden_loses", "idle_wins", "words_win", "shared_goal", "shared_state", "weak_needle", "dangling",
-    "unsaid", "unread", "empty_criteria", "empty_part", "not_graded",
+    "golden_fails", "no_effect", "golden_loses", "idle_wins", "words_win", "shared_goal", "shared_state", "weak_needle",
+    "dangling", "unsaid", "unread", "empty_criteria", "empty_part", "not_graded",
 ]  # fmt: skip
 
 KINDS: Mapping[Kind, tuple[str, str]] = {
     "golden_fails": ("golden call fails", "A call of the golden answer is an error when it is executed."),
+    "no_effect": ("golden call without effect", "A golden call that should change something changes nothing."),
     "golden_loses": ("golden answer loses", "The golden calls and the golden answer together get no reward."),
     "idle_wins": ("idle agent wins", "An agent that makes no call, and says that it cannot help, gets the reward."),
     "words_win": ("words alone win", "An agent that makes no call, and says the golden answer, gets the reward."),
@@ -40,7 +41,7 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
 }
 """Kind of finding -> its title, and what it says."""
 
-EXECUTED: tuple[Kind, ...] = ("golden_fails", "golden_loses", "idle_wins", "words_win", "shared_goal")
+EXECUTED: tuple[Kind, ...] = ("golden_fails", "no_effect", "golden_loses", "idle_wins", "words_win", "shared_goal")
 """What only the execution of a task tells."""
 
 

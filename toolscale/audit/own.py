@@ -113,15 +113,19 @@ class _Room:
 
     def _made(self, calls: Sequence[ToolCall]) -> tuple[Made, ...]:
         self._world.reset()
-        made = []
+        made, before = [], self._world.net_changes()
         for call in calls:
+            tool = self._world.toolbox.tools.get(call.name)
             try:
                 result = self._world.call(call.name, call.arguments)
             except (KeyError, ToolScaleError) as error:  # a tool that is not there, or a limit of the sandbox
                 made.append(Made(call.name, call.arguments, None, printable(str(error)) or type(error).__name__))
                 continue
             told = None if result.error is not None else canonical_json(result.value)
-            made.append(Made(call.name, call.arguments, told, result.error))
+            after = self._world.net_changes()
+            writes = tool is not None and bool(tool.writes)
+            made.append(Made(call.name, call.arguments, told, result.error, writes, after != before))
+            before = after
         return tuple(made)
 
     def _run(self, task: Task, calls: Sequence[ToolCall], said: str) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -49,7 +48,7 @@ def _tau2(checkout: Path, domain: str, python: Path | None, timeout_s: float, sa
     code = code_of(program, checkout)
     driven = read_driver(driver_lines(program, checkout, domain, timeout_s), say)
     found: list[Found] = [*driven.broken, *check_tasks(driven.tasks)]
-    found += check_texts(driven.tasks, json.dumps(driven.databases, ensure_ascii=False))
+    found += check_texts(driven.tasks)
     inferred = {name: references(database) for name, database in driven.databases.items()}
     for name, columns in inferred.items():
         found += dangling(columns, "" if name == "agent" else f"{name}: ")

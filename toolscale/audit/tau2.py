@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,14 @@ from typing import Any
 from toolscale.audit.examined import Examined, Made, Run
 from toolscale.audit.found import EXECUTED, Undecided, bad_input
 from toolscale.errors import ProgramError
+from toolscale.patterns import regex
 from toolscale.text_files import printable
 
 CLONE = "git clone https://github.com/sierra-research/tau2-bench"
 MOST_TASKS = 100_000
+
+_REFUSED = regex(r"\s*(?:error\s*:|failed to\b|\{\s*\"error\"\s*:\s*\")", re.IGNORECASE)
+"""How a result begins that says that the call was not done."""
 
 
 @dataclass
@@ -70,7 +75,7 @@ def read_driver(lines: Iterable[Mapping[str, Any]], say: Callable[[int, int], No
                 driven.databases = dict(line["databases"])
                 heard = (str(line["policy"]), json.dumps(line["tools"], ensure_ascii=False))
             elif kind == "task":
-                driven.tasks.append(_examined(line, heard))
+                driven.tasks.append(_examined(line, heard, driven.databases))
             elif kind == "broken":
                 driven.broken += _broken(str(line["id"]), printable(str(line["error"])))
             elif kind == "end":
@@ -92,10 +97,28 @@ def _broken(task: str, error: str) -> list[Undecided]:
     return [Undecided(kind, (task,), reason) for kind in EXECUTED]
 
 
-def _examined(line: Mapping[str, Any], heard: tuple[str, ...]) -> Examined:
+def _begun(databases: Mapping[str, Any], differences: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the databases as a task begins with them: those of the domain, with what is another there."""
+    for each in differences:
+        databases = _put(databases, each["path"], each)
+    return databases
+
+
+def _put(value: Mapping[str, Any], path: Sequence[str], difference: Mapping[str, Any]) -> dict[str, Any]:
+    name, *rest = path
+    if rest:
+        return {**value, name: _put(value[name], rest, difference)}
+    if "value" in difference:
+        return {**value, name: difference["value"]}
+    return {key: part for key, part in value.items() if key != name}
+
+
+def _examined(line: Mapping[str, Any], heard: tuple[str, ...], databases: Mapping[str, Any]) -> Examined:
     basis = tuple(map(str, line["basis"]))
     needles = tuple(map(str, line["needles"]))
     assertions = [*map(str, line["nl_assertions"]), *(json.dumps(each) for each in line["env_assertions"])]
+    if "ACTION" in basis:
+        assertions += map(_compared, line["calls"])
     if line["setting"]:
         assertions.append(f"initial state {line['setting']}")
     criteria = {
@@ -128,19 +151,28 @@ def _examined(line: Mapping[str, Any], heard: tuple[str, ...]) -> Examined:
         hollow=tuple(hollow),
         start=str(line["start"]),
         goal=str(line["goal"]),
+        databases=_begun(databases, line["differences"]),
         idle=_run(line["idle"]),
         words=_run(line["words"] or line["idle"]),  # with nothing to say, there are no words that could win
         golden=_run(line["golden"]),
     )
 
 
+def _compared(call: Mapping[str, Any]) -> str:
+    """Return what is compared of a golden call where the reward counts calls: some of its arguments, or all of them."""
+    wanted = call["arguments"] if call["compared"] is None else call["compared"]
+    arguments = {name: call["arguments"].get(name) for name in wanted}
+    return f"call {json.dumps([call['name'], arguments], sort_keys=True)}"
+
+
 def _made(call: Mapping[str, Any]) -> Made:
-    error = call.get("error")
+    result, error = call.get("result"), call.get("error")
+    if result is not None and _REFUSED.match(str(result)):  # some tools say what is wrong where others raise it
+        result, error = None, str(result)
     if error is not None:
         error = f"{printable(str(error))} ({'the call writes' if call['writes'] else 'a look-up'})"
-    result = call.get("result")
     told = None if result is None else _plain(str(result))
-    return Made(str(call["name"]), dict(call["arguments"]), told, error, bool(call["writes"]))
+    return Made(str(call["name"]), dict(call["arguments"]), told, error, bool(call["writes"]), bool(call["changed"]))
 
 
 def _plain(text: str) -> str:

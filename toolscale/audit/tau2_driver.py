@@ -9,22 +9,81 @@ The lines: one `domain`, a `task` or `broken` for each task, one `end`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import inspect
 import json
 import os
 import sys
 from importlib.metadata import version
 
 IDLE = "I am sorry, I cannot do that."
+RETRIEVAL = "full_kb"
+"""All documents stand in the policy. The others need a client of some provider, or a sandbox."""
+CALLERS = {"call_discoverable_agent_tool": "agent_tool_name", "call_discoverable_user_tool": "discoverable_tool_name"}
+"""Tools that call the tool that an argument names."""
 
 
 def dumped(value):
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
 
 
+def constructor_of(make, actions):
+    """Return the constructor of a domain for a task with these golden calls: with a retrieval that needs no key, and
+    with the look-ups among them logged, as in a run of tau2."""
+    called = {(action.arguments or {}).get(CALLERS[action.name]) for action in actions if action.name in CALLERS}
+    known = {"retrieval_variant": RETRIEVAL, "read_log_allowlist": called - {None}}
+    taken = inspect.signature(make).parameters
+    return functools.partial(make, **{name: value for name, value in known.items() if name in taken})
+
+
+def golden_of(task):
+    return list((task.evaluation_criteria and task.evaluation_criteria.actions) or [])
+
+
+def kits_of(environment):
+    kits = {"agent": environment.tools, "user": environment.user_tools}
+    return {name: kit for name, kit in kits.items() if kit}
+
+
+def databases_of(environment):
+    """Return what the databases hold. In some domains the person has that of the agent."""
+    found = {name: kit.db for name, kit in kits_of(environment).items() if kit.db is not None}
+    if found.get("user") is found.get("agent"):
+        found.pop("user", None)
+    return {name: dumped(database) for name, database in found.items()}
+
+
+def differences(before, after, path=()):
+    """Yield where two values differ: the path, and what stands there afterwards, if anything does."""
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        if before != after:
+            yield {"path": path, "value": after}
+        return
+    for name in {**before, **after}:
+        if name not in after:
+            yield {"path": (*path, name)}
+        elif name not in before:
+            yield {"path": (*path, name), "value": after[name]}
+        else:
+            yield from differences(before[name], after[name], (*path, name))
+
+
 def state_of(environment):
     """Return one text for the state of both databases."""
     return f"{environment.get_db_hash()} {environment.get_user_db_hash()}"
+
+
+def kept_by(environment):
+    """Return one text for all that the tools keep: the databases, and what they note beside them."""
+    noted = [{name: kept for name, kept in vars(kit).items() if name != "db"} for kit in kits_of(environment).values()]
+    return f"{state_of(environment)} {noted!r}"
+
+
+def writes(environment, action):
+    """Whether a call changes something: one that calls another tool does if that one does."""
+    called = (action.arguments or {}).get(CALLERS.get(action.name), action.name)
+    return environment._is_mutating_tool(str(called))
 
 
 def opened(make, task):
@@ -38,20 +97,20 @@ def opened(make, task):
     return environment
 
 
-def played(make, task):
-    """Make the golden calls in a fresh environment, as the evaluator makes them; return them, and the states."""
-    environment, calls = opened(make, task), []
-    start = state_of(environment)
-    for action in task.evaluation_criteria.actions or [] if task.evaluation_criteria else []:
-        writes = environment._is_mutating_tool(action.name)
-        call = {"name": action.name, "arguments": action.arguments, "writes": writes}
+def played(environment, actions):
+    """Make golden calls, as the evaluator makes them, and return what came of each."""
+    calls, kept = [], kept_by(environment)
+    for action in actions:
+        call = {"name": action.name, "arguments": action.arguments, "writes": writes(environment, action)}
+        call["compared"] = getattr(action, "compare_args", None)
         try:
             result = environment.make_tool_call(action.name, action.requestor, **action.arguments)
             call["result"] = environment.to_json_str(result)
         except Exception as error:
             call["error"] = f"{type(error).__name__}: {error}"
-        calls.append(call)
-    return calls, start, state_of(environment)
+        before, kept = kept, kept_by(environment) if call["writes"] else kept
+        calls.append({**call, "changed": kept != before})
+    return calls
 
 
 def trajectory(make, task, said, acting):
@@ -62,7 +121,7 @@ def trajectory(make, task, said, acting):
     messages = []
     if acting:
         environment = opened(make, task)
-        for place, action in enumerate(task.evaluation_criteria.actions or []):
+        for place, action in enumerate(golden_of(task)):
             call = ToolCall(
                 id=f"call_{place}", name=action.name, arguments=action.arguments, requestor=action.requestor
             )
@@ -106,9 +165,14 @@ def worth(make, task, said, acting=False):
         return {"said": said, "error": f"{type(error).__name__}: {error}"}
 
 
-def examined(make, task):
+def examined(make, task, fresh):
+    """Return all that is asked of a task. `fresh`: state and databases of an environment as the domain makes it."""
     criteria = task.evaluation_criteria
-    calls, start, goal = played(make, task)
+    make = constructor_of(make, golden_of(task))
+    environment = opened(make, task)
+    start = state_of(environment)
+    changes = list(differences(fresh[1], databases_of(environment))) if start != fresh[0] else []
+    calls = played(environment, golden_of(task))
     needles = list((criteria and criteria.communicate_info) or [])
     answer = ". ".join(needles) or "Done."
     initial = task.initial_state
@@ -126,8 +190,9 @@ def examined(make, task):
         "nl_assertions": list((criteria and criteria.nl_assertions) or []),
         "env_assertions": [dumped(each) for each in (criteria and criteria.env_assertions) or []],
         "calls": calls,
+        "differences": changes,
         "start": start,
-        "goal": goal,
+        "goal": state_of(environment),
         "idle": worth(make, task, IDLE),
         "words": worth(make, task, answer) if needles else None,
         "golden": worth(make, task, answer, acting=criteria is not None),
@@ -144,21 +209,21 @@ def main(domain, out):
     logger.remove()  # it writes a line for each call that is made
     make, tasks = registry.get_env_constructor(domain), registry.get_tasks_loader(domain)
     tasks = tasks(None)
-    environment = make()
-    kits = {"agent": environment.tools, "user": environment.user_tools}
+    environment = constructor_of(make, [])()
+    fresh = state_of(environment), databases_of(environment)
     say(
         {
             "kind": "domain",
             "tau2": version("tau2"),
             "tasks": len(tasks),
             "policy": environment.get_policy(),
-            "tools": [tool.openai_schema for kit in kits.values() if kit for tool in kit.get_tools().values()],
-            "databases": {name: dumped(kit.db) for name, kit in kits.items() if kit and kit.db is not None},
+            "tools": [tool.openai_schema for kit in kits_of(environment).values() for tool in kit.get_tools().values()],
+            "databases": fresh[1],
         }
     )
     for task in tasks:
         try:
-            say(examined(make, task))
+            say(examined(make, task, fresh))
         except Exception as error:
             say({"kind": "broken", "id": task.id, "error": f"{type(error).__name__}: {error}"})
     say({"kind": "end"})
