@@ -18,9 +18,9 @@ from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import Metadata, dag, get_current_context, setup, task, teardown
 from airflow.sdk.exceptions import AirflowSkipException
-from synthesize_domain import synthesize_domain
+from synthesize_domain import domains_to_parse, group_of, synthesize_domain
 from synthesize_params import PARAMS
-from toolscale_house import DEFAULTS, VERIFIED, check_conf, domains, partition
+from toolscale_house import DEFAULTS, VERIFIED, check_conf, partition
 from toolscale_nights import nights
 
 
@@ -48,7 +48,7 @@ def synthesize_dataset():
     @task.branch
     def choose() -> list[str]:
         # The tasks of the other domains start no worker.
-        return [f"{domain}.build" for domain in get_current_context()["params"]["domains"]]
+        return [f"{group_of(domain)}.build" for domain in get_current_context()["params"]["domains"]]
 
     @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])
     def collect(run: str):
@@ -79,8 +79,8 @@ def synthesize_dataset():
     run >> (chosen := choose())
     # By template: only tasks with the rule all_success may follow a setup directly.
     collected = collect(run="{{ ti.xcom_pull('order') }}")
-    for domain in domains():
-        chosen >> synthesize_domain.override(group_id=domain)(domain, run) >> collected
+    for domain in domains_to_parse():
+        chosen >> synthesize_domain.override(group_id=group_of(domain))(domain, run) >> collected
     # A teardown that fails is red; the run is not.
     collected >> close(run).as_teardown(setups=run) >> prune().as_teardown(setups=run)
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from airflow.sdk import get_current_context, task, task_group
+from airflow.sdk import get_current_context, get_parsing_context, task, task_group
 from airflow.sdk.exceptions import AirflowSkipException
 from toolscale_connections import model
+from toolscale_house import domains
 from toolscale_metrics import measure_assembling, measure_judging
 from toolscale_settings import thresholds
+
+
+def group_of(domain: str) -> str:
+    """The group of a domain's tasks. A domain may be called like a task: `close`."""
+    return f"domain_{domain}"
+
+
+def domains_to_parse() -> list[str]:
+    """The domains whose tasks are made where the file is read. To run a task of one, those of the others are not
+    needed: making them takes longer than all else, where there are many."""
+    group = (get_parsing_context().task_id or "").partition(".")[0]
+    return [domain for domain in domains() if group_of(domain) == group] or domains()
 
 
 @task_group
@@ -21,7 +34,7 @@ def synthesize_domain(domain: str, run: str):
     def plan(run: str, round_: int, judge: str) -> list[str]:
         from toolscale.pipeline.scheduled import plan_round
 
-        return plan_round(run, domain, round_, f"{domain}.{judge}")
+        return plan_round(run, domain, round_, f"{group_of(domain)}.{judge}")
 
     @task(map_index_template="{{ shard }}", pool="judging")
     def judge(plan: str) -> dict:

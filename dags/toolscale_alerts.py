@@ -34,7 +34,8 @@ class Alert(BaseNotifier):
                 "map_index": instance.map_index,
             }
             try:
-                requests.post(webhook, json=told, timeout=10).raise_for_status()
+                # Left to itself, `requests` sends what a .netrc has for the host.
+                requests.post(webhook, json=told, timeout=10, auth=lambda request: request).raise_for_status()
             except (
                 requests.RequestException
             ) as error:  # the address may hold a secret, and so may the words of the error

@@ -3,6 +3,7 @@ told of a failure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,9 @@ from toolscale_alerts import TaskFailed
 VERIFIED = Asset("verified_dataset")
 PUBLISHED = Asset("published_dataset")
 CHECKPOINT = Asset("checkpoint")
+
+DOMAIN = "[a-z][a-z0-9_-]{0,59}"
+"""The names that domains can have (`toolscale.environment.references.domain_problem`)."""
 
 RETRIES = ExceptionRetryPolicy(
     rules=[
@@ -28,10 +32,12 @@ time."""
 
 
 def domains() -> list[str]:
-    """The domains that can be chosen: the names of the folders in environments/."""
-    return sorted(
+    """The domains that can be chosen: the names of the folders in environments/, but for those that cannot be one, such
+    as that of a copy, `gym.bak`. Tasks are named after domains, and one wrong name would take the whole DAG away."""
+    names = (
         path.parent.name for path in (Path(__file__).resolve().parents[1] / "environments").glob("*/environment.yaml")
     )
+    return sorted(name for name in names if re.fullmatch(DOMAIN, name))
 
 
 def configs() -> list[str]:

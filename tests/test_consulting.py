@@ -51,7 +51,7 @@ def test_a_run_asks_a_model_and_collects_what_it_solved(
     assert told["usd_a_task"] == pytest.approx(asked * 0.002 / told["counts"]["accepted"], abs=1e-6)
     rejects = pq.read_table(run_at(run).rejects("mock", "mock-solvable")).to_pylist()
     assert lost.request in {row["request"] for row in rejects}
-    assert {(row["task_id"], row["run_id"]) for row in rejects} == {("mock.consult", order().run_id)}
+    assert {(row["task_id"], row["run_id"]) for row in rejects} == {("domain_mock.consult", order().run_id)}
     check_domain(run, "mock", {"found_share": 0.5})
     collect_run(run)
     assert verify_dataset(run_at(run).dataset()).findings == ()

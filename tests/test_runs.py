@@ -114,7 +114,7 @@ def test_each_shard_has_its_rejects_and_novelty_adds_its_own(tmp_path: Path) -> 
     judged_by = {number: shard for shard in planned.values() for number in shard.numbers}
     for row in rows["novel"]:
         shard = judged_by.get(row["number"])
-        expected = (shard.name, shard.task_id, shard.map_index) if shard else ("mock-rest", "mock.assemble", -1)
+        expected = (shard.name, shard.task_id, shard.map_index) if shard else ("mock-rest", "domain_mock.assemble", -1)
         assert (row["shard"], row["task_id"], row["map_index"]) == expected
         assert [failed["gate"] for failed in row["failed"]] == ["novel"]
     assert rows["novel"] and {row["run_id"] for row in rows["novel"]} == {order().run_id}
@@ -171,7 +171,7 @@ def test_a_task_that_is_cleared_after_a_complete_run_says_what_to_clear(tmp_path
     close_run(run)
     with pytest.raises(
         DatasetError,
-        match=r"environments/mock is gone, as after a complete run; clear mock.build with all that follows it$",
+        match=r"environments/mock is gone, as after a complete run; clear domain_mock.build with all that follows it$",
     ):
         plan_round(run, "mock", 0, "mock.judge")
 
@@ -286,7 +286,7 @@ def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
     (run_at(run).scratch / "recipes" / "mock.json").write_text('{"inputs": "others"}')
     with pytest.raises(
         UsageError,
-        match=r"code or libraries are not those with which mock.build ran; deploy the same on every worker and clear",
+        match=r"not those with which domain_mock.build ran; deploy the same on every worker and clear",
     ):
         plan_round(run, "mock", 0, "mock.judge")
 

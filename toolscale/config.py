@@ -11,6 +11,12 @@ VERSION = "0.2.0"
 ALL = "all"
 """What means all domains: an argument, and the config of a dataset with several. No domain is called so."""
 
+DATASET_FOLDERS = frozenset({"environments", "given", "outcomes", "plots", "rejects"})
+"""Folders of a dataset beside those of its domains; `rejects` is a config too. No domain is called so."""
+
+RUN_FOLDERS = frozenset({"dataset", "published"})
+"""Folders of a run of the scheduler beside those of its domains. No domain is called so."""
+
 GRADING_VERSION = 10
 """The number goes up when the same rollout or candidate may be judged differently than before: scores of different
 versions cannot be compared."""

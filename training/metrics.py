@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from toolscale.dataset.describing.drawing import own_settings
 from toolscale.dataset.storage import write_file
 from toolscale.errors import StorageError, UsageError
 from training.config import MetricsSettings
@@ -128,6 +129,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
+@own_settings()
 def draw_plots(path: Path) -> None:
     """Draw the course of the main figures into metrics.png beside the file."""
     import matplotlib

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from toolscale.dataset.describing.drawing import own_settings
 from toolscale.preferences.grammar import LEVELS
 from toolscale.reward.kinds import TOOL_WEIGHT
 from training.evaluate import Ground
@@ -127,6 +128,7 @@ def page_of(template: str, **facts: Any) -> str:
     return templates.get_template(template).render(**facts)
 
 
+@own_settings()
 def draw_policies(path: Path, table: Mapping[str, Mapping[str, Spread]]) -> None:
     """Accuracy against cost, one mark a policy, but for giving up."""
     pyplot = _pyplot()
@@ -153,6 +155,7 @@ def draw_policies(path: Path, table: Mapping[str, Mapping[str, Spread]]) -> None
     pyplot.close(figure)
 
 
+@own_settings()
 def draw_frontier(path: Path, runs: Sequence[Sequence[Mapping[str, float]]]) -> None:
     """What one model spends and gets for users of different wishes, beside the optimum for each of them."""
     pyplot = _pyplot()

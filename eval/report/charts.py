@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from eval.statistics import Estimate
 from eval.summary import Summary
 from toolscale.dataset.describing.charts import BAR, BOUND, FONT, INK, OTHER, open_axes, svg_of
+from toolscale.dataset.describing.drawing import own_settings
 
 MOST_TOOLS = 16
 
@@ -41,6 +42,7 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
     return front
 
 
+@own_settings()
 def _against(points: Sequence[tuple[str, Estimate, Estimate]], label: str, scale: float) -> str:
     figure, axes = open_axes(3.4)
     names: dict[tuple[float, float], list[str]] = {}
@@ -69,6 +71,7 @@ def _against(points: Sequence[tuple[str, Estimate, Estimate]], label: str, scale
     return svg_of(figure, axes)
 
 
+@own_settings()
 def _shares(summary: Summary) -> str:
     uses = dict(list(summary.uses.items())[:MOST_TOOLS])
     figure, axes = open_axes(0.27 * len(uses) + 0.6)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
-from dag_rules import LONGEST, broken_rules
+from dag_rules import LONGEST, broken_rules, facts_of
 from homes import ROOT, AirflowHome
 
-DAG_FILES = sorted(path.name for path in (ROOT / "dags").glob("*.py"))
+from toolscale.dataset.making.shards import airflow_task
+from toolscale.environment.references import domain_problem
+
+DAGS = ROOT / "dags"
+DAG_FILES = sorted(path.name for path in DAGS.glob("*.py"))
 
 GOOD = '''"""What the DAG is for."""
 
@@ -125,6 +130,47 @@ def spoiled(airflow_home: AirflowHome, tmp_path_factory: pytest.TempPathFactory)
     written(folder, "twice", "twice_a_dag.py")
     written(folder, "twice", "twice_b_dag.py")
     return broken_rules(folder, airflow_home)
+
+
+ONCE = {"order", "choose", "collect", "close", "prune"}
+OF_DOMAIN = {"build", "plan", "judge", "plan_more", "top_up", "assemble", "consult", "quality_gate"}
+"""The tasks of synthesize_dataset: those of a run, and those of each domain."""
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The DAG of a checkout where each task is also the name of a domain, and where other folders lie about."""
+    root = tmp_path_factory.mktemp("checkout")
+    kept = shutil.ignore_patterns(*(path.name for path in DAGS.glob("*_dag.py") if "synthesize" not in path.name))
+    shutil.copytree(DAGS, root / "dags", ignore=kept)
+    shutil.copytree(ROOT / "training" / "configs", root / "training" / "configs")
+    for name in (*ONCE, *OF_DOMAIN, "gym", "gym.bak", "gym (copy)", "Gym", "g" * 201):
+        (root / "environments" / name).mkdir(parents=True)
+        (root / "environments" / name / "environment.yaml").touch()
+    return root
+
+
+def test_a_domain_may_be_called_like_a_task_and_a_folder_like_no_domain(
+    checkout: Path, airflow_home: AirflowHome
+) -> None:
+    facts = facts_of(checkout / "dags", airflow_home.with_settings(TOOLSCALE_SCHEDULE="0 2 * * *"))
+    domains = {*ONCE, *OF_DOMAIN, "gym"}
+    assert facts["errors"] == {}
+    [dag] = facts["dags"]
+    tasks = {task["task_id"] for task in dag["tasks"]}
+    assert tasks == ONCE | {f"domain_{domain}.{task}" for domain in domains for task in OF_DOMAIN}
+    assert {airflow_task("close", task) for task in OF_DOMAIN} < tasks
+    folders = (path.name for path in (checkout / "environments").iterdir())
+    assert {name for name in folders if domain_problem(name) is None} == domains
+
+
+def test_to_run_a_task_only_its_domain_is_read(checkout: Path, airflow_home: AirflowHome) -> None:
+    told = {
+        "_AIRFLOW_PARSING_CONTEXT_DAG_ID": "synthesize_dataset",
+        "_AIRFLOW_PARSING_CONTEXT_TASK_ID": "domain_gym.judge",
+    }
+    [dag] = facts_of(checkout / "dags", airflow_home.with_settings(**told))["dags"]
+    assert {task["task_id"] for task in dag["tasks"]} == ONCE | {f"domain_gym.{task}" for task in OF_DOMAIN}
 
 
 @pytest.mark.parametrize("name", DAG_FILES)

@@ -44,7 +44,7 @@ def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
         pids := [
             task["pid"]
             for task in admin.tasks(DAG, run_id)
-            if (task["task_id"], task["state"]) == ("mock.judge", "running")
+            if (task["task_id"], task["state"]) == ("domain_mock.judge", "running")
         ]
     ):
         assert time.monotonic() < end, admin.report(DAG, run_id)
@@ -54,7 +54,7 @@ def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
 
 def tries(admin: AirflowClient, run_id: str) -> tuple[int, int]:
     """How often the shard has been tried, and how often it may be tried before it fails for good."""
-    (shard,) = [task for task in admin.tasks(DAG, run_id) if task["task_id"] == "mock.judge"]
+    (shard,) = [task for task in admin.tasks(DAG, run_id) if task["task_id"] == "domain_mock.judge"]
     return shard["try_number"], shard["max_tries"]
 
 
@@ -69,7 +69,7 @@ def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(
         while not [
             task
             for task in live.admin.tasks(DAG, run_id)
-            if (task["task_id"], task["state"]) == ("mock.judge", "up_for_retry")
+            if (task["task_id"], task["state"]) == ("domain_mock.judge", "up_for_retry")
         ]:
             assert time.monotonic() < end, live.admin.report(DAG, run_id)
             time.sleep(0.5)

@@ -89,19 +89,19 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
     admin.wait(DAG, run_id)
 
     states = {(task["task_id"], task["rendered_map_index"]): task["state"] for task in admin.tasks(DAG, run_id)}
-    unchosen = tuple(f"{domain}." for domain in discover() if domain != "mock")
+    unchosen = tuple(f"domain_{domain}." for domain in discover() if domain != "mock")
     mine = {task: state for task, state in states.items() if not task[0].startswith(unchosen)}
     assert mine == {
         ("order", None): "success",
         ("choose", None): "success",
-        ("mock.build", None): "success",
-        ("mock.plan", None): "success",
-        ("mock.judge", "mock-000"): "success",
-        ("mock.plan_more", None): "success",
-        ("mock.top_up", "mock-001"): "success",
-        ("mock.assemble", None): "success",
-        ("mock.consult", None): "skipped",
-        ("mock.quality_gate", None): "success",
+        ("domain_mock.build", None): "success",
+        ("domain_mock.plan", None): "success",
+        ("domain_mock.judge", "mock-000"): "success",
+        ("domain_mock.plan_more", None): "success",
+        ("domain_mock.top_up", "mock-001"): "success",
+        ("domain_mock.assemble", None): "success",
+        ("domain_mock.consult", None): "skipped",
+        ("domain_mock.quality_gate", None): "success",
         ("collect", None): "success",
         ("close", None): "success",
         ("prune", None): "skipped",
@@ -114,7 +114,7 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
     assert not (Path(live_airflow.home.data) / "scratch" / run_name(run_id)).exists()
     told = admin.xcom(DAG, run_id, "collect")
     assert (told["domains"], told["counts"]["accepted"], told["publish"]) == (["mock"], 10, "never")
-    assert "mock: kill_rate = 1.0 (threshold" in admin.log(DAG, run_id, "mock.quality_gate")
+    assert "mock: kill_rate = 1.0 (threshold" in admin.log(DAG, run_id, "domain_mock.quality_gate")
 
 
 @pytest.mark.slow("tests/test_runs.py")
@@ -131,12 +131,12 @@ def test_a_gate_that_is_not_passed_is_red_at_once_is_reported_and_keeps_what_can
         for task in admin.tasks(DAG, run_id)
         if not task["task_id"].startswith("finance.")
     }
-    assert (tasks["mock.quality_gate"], tasks["collect"], tasks["close"]) == (
+    assert (tasks["domain_mock.quality_gate"], tasks["collect"], tasks["close"]) == (
         ("failed", 1),
         ("upstream_failed", 0),
         ("success", 1),
     )
-    log = admin.log(DAG, run_id, "mock.quality_gate")
+    log = admin.log(DAG, run_id, "domain_mock.quality_gate")
     assert "QualityError" in log and "mock: found_share is 0.6833, at least" in log
     told = (
         "mock: found_share is 0.6833, at least 0.95 is wanted "
@@ -144,10 +144,10 @@ def test_a_gate_that_is_not_passed_is_red_at_once_is_reported_and_keeps_what_can
     )
     assert [post for post in alerts[1] if post["run_id"] == run_id] == [
         {
-            "text": f"{DAG}.mock.quality_gate failed in {run_id}: {told}",
+            "text": f"{DAG}.domain_mock.quality_gate failed in {run_id}: {told}",
             "dag_id": DAG,
             "run_id": run_id,
-            "task_id": "mock.quality_gate",
+            "task_id": "domain_mock.quality_gate",
             "map_index": -1,
         }
     ]

@@ -14,15 +14,18 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
-from toolscale.config import GRADING_VERSION
+from toolscale.config import ALL, DATASET_FOLDERS, GRADING_VERSION, RUN_FOLDERS
 from toolscale.dataset.arrow import TASK_SCHEMA
 from toolscale.dataset.checking.recheck import Verification, verify_dataset
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.describing.reading import read_dataset
+from toolscale.dataset.given import given_files
 from toolscale.dataset.making.folder import list_files
 from toolscale.dataset.making.outcomes import read_outcomes
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
+from toolscale.dataset.runs import Run
+from toolscale.environment.references import domain_problem
 from toolscale.errors import DatasetError, ToolScaleError, UsageError
 
 
@@ -223,3 +226,13 @@ def test_show_rejects_and_stats_read_all_domains_or_one(
     task = reading.domains["kiosk"].tasks[0]["id"]
     assert main(["show", str(combined_dataset), task]) == 0
     assert task in capsys.readouterr().out
+
+
+def test_no_domain_is_called_like_a_folder_that_lies_beside_those_of_domains(mock_dataset: Path) -> None:
+    files = [*(entry.path for entry in read_manifest(mock_dataset).files), *given_files("mock")]
+    assert {path.partition("/")[0] for path in files if "/" in path} == DATASET_FOLDERS | {"mock"}
+    run = Run(Path("data"), "night")
+    places = [run.rejects("mock", "mock-000"), run.quality("mock"), run.dataset("mock"), run.dataset()]
+    places.append(run.published("me/x"))
+    assert {path.relative_to(run.products).parts[0] for path in places} == RUN_FOLDERS | {"mock"}
+    assert {name for name in DATASET_FOLDERS | RUN_FOLDERS | {ALL} if domain_problem(name) is None} == set()

@@ -83,6 +83,19 @@ def test_the_hash_sees_content_and_not_layout(spoil: Spoil, mock_environment: En
     assert [name for name in changed.files if changed.files[name] != mock_environment.files[name]] == ["policy.md"]
 
 
+@pytest.mark.parametrize(
+    ("at", "said"), [(".", "./club"), ("club", "."), ("club", "../club"), ("club/..", "club/"), ("club/inner", "..")]
+)
+def test_what_has_a_separator_or_begins_with_a_dot_is_a_path(
+    spoil: Spoil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, said: str
+) -> None:
+    (spoil().rename(tmp_path / "club") / "inner").mkdir()
+    monkeypatch.chdir(tmp_path / at)
+    assert load_environment(said).domain == "club"
+    with pytest.raises(UsageError, match=r"^nowhere is not a folder; give a domain by name or the folder of one$"):
+        load_environment("./nowhere")
+
+
 def test_an_unknown_domain_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"^unknown domain 'finanse'; known domains: .*mock"):
         load_environment("finanse")
@@ -345,8 +358,12 @@ def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new
     [
         (
             "rejects",
-            "environment.yaml: the domain is called 'rejects', which means something else in every dataset; "
+            "environment.yaml: the domain is called 'rejects', which means something else in every dataset or run; "
             "rename its folder",
+        ),
+        (
+            "m" * 61,
+            f"environment.yaml: the domain is called '{'m' * 61}'; rename its folder: 60 letters at most",
         ),
         (
             "My Bank",

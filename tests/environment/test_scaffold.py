@@ -52,6 +52,7 @@ def test_it_is_written_where_one_works(
         ("pet_insurance", "owner, policy by owner, vet, claim of policy by owner"),
         ("port-logistics", "agent, ship, berth, visit of ship in berth by agent"),
         ("one", "box, address by box"),
+        ("null", "no, off of no, yes of off by no"),
     ],
 )
 def test_whatever_the_tables_are_called_every_intent_yields(tmp_path: Path, domain: str, tables: str) -> None:

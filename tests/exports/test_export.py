@@ -11,6 +11,7 @@ import pytest
 
 from toolscale.cli import main
 from toolscale.config import EXPORTS, VERSION
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.storage import file_hash
 from toolscale.exports.formats import FORMATS
 from toolscale.exports.writing import export
@@ -85,6 +86,22 @@ def test_a_dataset_that_changed_is_not_exported(
         card.write("more")
     assert main(["export", str(tmp_path / "mock"), "--to", "trl-sft", "--out", str(tmp_path / "out")]) == 2
     assert "is not complete: README.md has changed" in capsys.readouterr().err
+
+
+def test_a_split_without_tasks_has_no_file_and_no_command_names_it(tmp_path: Path) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=1, turns="single")
+    [missing] = {"train", "test"} - {
+        split for split, rows in read_dataset(tmp_path / "mock").rows.splits.items() if rows
+    }
+    for name in FORMATS:
+        out = tmp_path / name
+        export(tmp_path / "mock", name, out)
+        files = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.is_file()}
+        assert {path for path, file in files.items() if not file.stat().st_size} <= {"server/__init__.py"}
+        made = {path: file for path, file in files.items() if not path.startswith("dataset/")}
+        assert not [path for path in made if Path(path).name in (f"{missing}.jsonl", f"{missing}.parquet")]
+        commands = re.findall(r"^```.*?^```", files["README.md"].read_text(), re.MULTILINE | re.DOTALL)
+        assert commands and not re.search(rf"(?<![\w.]){missing}(?!\w)", "".join(commands))
 
 
 def test_dialogues_alone_are_not_exported_to_a_host_where_nobody_answers(

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from threading import Event
 
@@ -129,9 +130,13 @@ def test_a_private_repo_is_private(dataset: Path, toolscale: Command, hub: Hub) 
 
 
 def test_a_push_that_was_killed_while_uploading_goes_on(
-    dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]
+    dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kill_at(Fault("PUT", "^/lfs/", read=5000), dataset, hub, apart)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    kill_at(Fault("PUT", "^/lfs/", read=5000), dataset, hub, apart | {"TMPDIR": str(temporary)})
+    assert list(temporary.rglob("*.parquet"))  # the release was there
     assert "/api/agent-harnesses" not in {path for _, path, _ in hub.log}  # the Hub is not told which program runs us
     stored = len(hub.large)
     assert hub.titles("me/x") == ["initial commit"] and stored < OBJECTS
@@ -139,6 +144,7 @@ def test_a_push_that_was_killed_while_uploading_goes_on(
     assert toolscale("publish", dataset, "me/x", "--push")[0] == 0
     assert hub.writes().count("PUT object") == OBJECTS - stored
     assert len(hub.titles("me/x")) == 2
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_push_that_was_killed_before_its_tag_gets_the_tag(

@@ -137,9 +137,12 @@ def before_additions(schema: pa.Schema) -> pa.Schema:
 
 
 def encode_rows(rows: Sequence[Row], schema: pa.Schema) -> bytes:
-    """Return rows as one Parquet file: the same rows give the same bytes."""
+    """Return rows as one Parquet file: the same rows give the same bytes. Where there are no rows there is no row
+    group: the library `datasets` cannot read one that is empty."""
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), buffer, compression="zstd", row_group_size=1_000)
+    with pq.ParquetWriter(buffer, schema, compression="zstd") as writer:
+        if rows:
+            writer.write_table(pa.Table.from_pylist(list(rows), schema=schema), row_group_size=1_000)
     return buffer.getvalue()
 
 

@@ -6,7 +6,6 @@ one. What needs a real file system (SQLite, renaming a folder) works on a local 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from uuid import uuid4
 
 from toolscale.dataset.storage import make_folder, read_file, remove_folder, replace_folder, storage_errors, write_file
 from toolscale.errors import DatasetError, UsageError
+from toolscale.temporary_folders import temporary_folder
 
 
 def open_place(url: str | Path) -> Path:
@@ -64,8 +64,8 @@ def local_copy(folder: Path) -> Iterator[Path]:
     if is_local(folder):
         yield folder
         return
-    with tempfile.TemporaryDirectory(prefix="toolscale-") as temporary:
-        copy = make_folder(Path(temporary) / folder.name)
+    with temporary_folder("copy") as temporary:
+        copy = make_folder(temporary / folder.name)
         for path in files_in(folder):
             write_file(copy / path, read_file(folder / path))
         yield copy
@@ -79,8 +79,8 @@ def fresh_folder(beside: Path, name: str) -> Iterator[Path]:
     Nobody else writes there: an earlier attempt may still be running although it is taken for dead, and has a folder of
     its own.
     """
-    with tempfile.TemporaryDirectory(prefix="toolscale-") as temporary:
-        staged = (beside if is_local(beside) else Path(temporary)) / f"{name}.{uuid4().hex}"
+    with temporary_folder("staged") as temporary:
+        staged = (beside if is_local(beside) else temporary) / f"{name}.{uuid4().hex}"
         try:
             yield make_folder(staged)
         finally:

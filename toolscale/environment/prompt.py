@@ -6,6 +6,8 @@ from datetime import datetime
 
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import Environment
+from toolscale.language.dates import WEEKDAYS
+from toolscale.language.render import full_date
 from toolscale.records import Answer, Turns
 
 _SIGNED_IN = (
@@ -26,7 +28,8 @@ def system_message(environment: Environment, turns: Turns = "single", answer: An
     """Return what an agent of this environment is told first: the policy text, the time, and in a dialogue how it
     ends."""
     now = datetime.fromisoformat(environment.spec.world.now)
-    text = f"{environment.spec.policy_text.strip()}\n\nIt is {now:%A}, {now:%B} {now.day}, {now.year}, {now:%H:%M}."
+    weekday, today = WEEKDAYS[now.weekday()].capitalize(), full_date(environment.spec.world.now)
+    text = f"{environment.spec.policy_text.strip()}\n\nIt is {weekday}, {today}, {now:%H:%M}."
     text = f"{text} {_SIGNED_IN}"
     return with_dialogue(text, turns, answer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from toolscale.config import ALL, DATASET_FOLDERS, RUN_FOLDERS
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
 from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.known_names import IN_BRACES, NAMESPACES, SLOT, Names, not_above, unknown
@@ -24,9 +25,11 @@ _DOMAIN = regex(r"[a-z][a-z0-9_-]*")
 _VERSION = regex(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
 _POLICY = regex(r"\bpolicy\.([a-z_][a-z0-9_]*)")
 
-RESERVED = frozenset({"all", "environments", "plots", "rejects"})
-"""Folders of a dataset beside those of its domains, and what means all domains; `rejects` and `all` are also names of
-configs."""
+RESERVED = DATASET_FOLDERS | RUN_FOLDERS | {ALL}
+"""What no domain may be called."""
+
+LONGEST_NAME = 60
+"""Letters of a domain's name: it is part of names of files, and of tasks of Airflow."""
 
 
 def check_references(folder: Folder) -> list[SpecIssue]:
@@ -50,10 +53,12 @@ def check_references(folder: Folder) -> list[SpecIssue]:
 def domain_problem(name: str) -> tuple[str, str] | None:
     """Return what is wrong with the name of a domain, and what to do. It is a config of the Hub, and a folder of a
     dataset beside others."""
+    if len(name) > LONGEST_NAME:
+        return f"the domain is called {name!r}", f"rename its folder: {LONGEST_NAME} letters at most"
     if not _DOMAIN.fullmatch(name):
         return f"the domain is called {name!r}", "rename its folder: small letters first, then also digits, _ and -"
     if name in RESERVED:
-        return f"the domain is called {name!r}, which means something else in every dataset", "rename its folder"
+        return f"the domain is called {name!r}, which means something else in every dataset or run", "rename its folder"
     return None
 
 

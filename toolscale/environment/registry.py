@@ -59,11 +59,12 @@ def discover(root: Path | None = None) -> dict[str, Path]:
 
 
 def find_folder(domain: str | Path, root: Path | None = None) -> Path:
-    """Return the folder of a domain, given its name or its path. UsageError names the known domains."""
+    """Return the folder of a domain, given its name or its path: text that has a separator or begins with a dot.
+    UsageError names the known domains."""
     folder = Path(domain)
-    if len(folder.parts) > 1 or isinstance(domain, Path):
+    if isinstance(domain, Path) or "/" in domain or domain.startswith("."):
         if folder.is_dir():
-            return folder
+            return folder if folder.name not in ("", "..") else folder.resolve()  # `.` does not say the domain's name
         raise UsageError(f"{folder} is not a folder; give a domain by name or the folder of one")
     known = discover(root)
     if str(domain) not in known:

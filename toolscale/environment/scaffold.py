@@ -8,6 +8,7 @@ closed. Look-ups are derived, and words that no trade owns come from the package
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Iterable
@@ -15,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
+import yaml
 
 from toolscale.environment.complaints import suggest
 from toolscale.environment.known_names import NAMESPACES
-from toolscale.environment.references import RESERVED, domain_problem
+from toolscale.environment.references import LONGEST_NAME, RESERVED, domain_problem
 from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
 from toolscale.errors import StorageError, UsageError
 from toolscale.patterns import regex
@@ -105,7 +107,8 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
     if domain_problem(domain):
         names = ", ".join(sorted(RESERVED))
         raise UsageError(
-            f"{domain!r} cannot name a domain; use small letters first, then also digits, _ and -, and not {names}"
+            f"{domain!r} cannot name a domain; use small letters first, then also digits, _ and -, "
+            f"{LONGEST_NAME} at most, and not {names}"
         )
     folder = (root or OWN) / domain
     if folder.exists():
@@ -134,6 +137,7 @@ def scaffold_texts(domain: str, tables: list[Entity]) -> dict[str, str]:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    templates.filters["scalar"] = _scalar
     said = {
         "title": domain.replace("_", " ").replace("-", " ").capitalize(),
         "tables": tables,
@@ -145,6 +149,11 @@ def scaffold_texts(domain: str, tables: list[Entity]) -> dict[str, str]:
         for name in (*FILES, POLICY_TEXT)
         if name not in OPTIONAL
     }
+
+
+def _scalar(text: str) -> str:
+    """Return a text as YAML reads it back: `null` and `yes` in quotes."""
+    return text if yaml.safe_load(text) == text else json.dumps(text)
 
 
 def _matters(tables: list[Entity]) -> list[Entity]:

@@ -42,6 +42,11 @@ class Source:
         """The tasks of a split."""
         return [golden for golden in self.golden if golden.split == split]
 
+    @property
+    def splits(self) -> list[Split]:
+        """The splits that have tasks: no file is written of another one, since hosts cannot read an empty one."""
+        return [split for split in SPLITS if self.of(split)]
+
     def check_tools(self, reserved: Collection[str], why: str) -> None:
         """UsageError if a tool has a name that the host keeps for itself. `why`: what it is there."""
         for golden in self.golden:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from toolscale.exports.format import SPLITS, Format, Options, Source, lines_of, render
+from toolscale.exports.format import Format, Options, Source, lines_of, render
 from toolscale.exports.golden import Golden
 
 TESTED = "inspect-ai 0.3.285"
@@ -19,9 +19,9 @@ def sample(golden: Golden) -> dict[str, Any]:
 
 
 def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    for split in SPLITS:
+    for split in source.splits:
         yield f"{split}.jsonl", lines_of(map(sample, source.of(split)))
-    yield "toolscale_inspect.py", render("inspect/toolscale_inspect.py.jinja")
+    yield "toolscale_inspect.py", render("inspect/toolscale_inspect.py.jinja", splits=source.splits)
 
 
 FORMATS = (

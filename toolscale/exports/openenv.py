@@ -10,7 +10,7 @@ import yaml
 
 from toolscale.config import VERSION
 from toolscale.errors import UsageError
-from toolscale.exports.format import SPLITS, Format, Options, Source, json_of, render
+from toolscale.exports.format import Format, Options, Source, json_of, render
 from toolscale.exports.golden import Golden
 from toolscale.records import Split
 
@@ -47,7 +47,7 @@ Placed = Sequence[tuple[int, Golden]]
 def _openenv(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     source.check_tools(RESERVED, "a name that an OpenEnv server keeps for itself")
     name, tools = source.module, _tools(source)
-    splits: dict[Split, Placed] = {split: list(enumerate(source.of(split))) for split in SPLITS}
+    splits: dict[Split, Placed] = {split: list(enumerate(source.of(split))) for split in source.splits}
     placed = [each for split in splits.values() for each in split]
     oracle = [_trajectory(index, golden, actions_of(golden), 1.0) for index, golden in placed]
     canaries = [_trajectory(index, golden, wrong, 0.0) for index, golden in placed for wrong in _wrong(golden)]
@@ -63,7 +63,10 @@ def _openenv(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     yield "validation/canaries.json", json_of(canaries)
     yield "validation/runtime.json", json_of(_plan(oracle))
     for path in FILES:
-        yield path, render(f"openenv/{path.removeprefix('.')}.jinja", package=name, version=VERSION)
+        yield (
+            path,
+            render(f"openenv/{path.removeprefix('.')}.jinja", package=name, version=VERSION, splits=source.splits),
+        )
 
 
 def _tools(source: Source) -> list[Json]:

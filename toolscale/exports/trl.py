@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from toolscale.exports.format import ORDERS, SPLITS, Format, Options, Source, json_of, lines_of, render
+from toolscale.exports.format import ORDERS, Format, Options, Source, json_of, lines_of, render
 from toolscale.exports.golden import Golden
 
 TESTED = "trl 1.16.0, datasets 5.2.0"
@@ -32,7 +32,7 @@ def sft_row(golden: Golden) -> dict[str, Any]:
 
 
 def _sft(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    for split in SPLITS:
+    for split in source.splits:
         yield f"{split}.jsonl", lines_of(sft_row(each) for golden in source.of(split) for each in golden.versions)
     yield "load.py", render("trl-sft/load.py.jinja")
 
@@ -43,7 +43,7 @@ def grpo_row(golden: Golden) -> dict[str, Any]:
 
 
 def _grpo(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    for split in SPLITS:
+    for split in source.splits:
         yield f"{split}.jsonl", lines_of(map(grpo_row, source.of(split)))
     yield "tools.json", json_of({golden.task.domain: golden.domain_tools for golden in source.golden})
     yield "toolscale_env.py", render("trl-grpo/toolscale_env.py.jinja")

@@ -10,7 +10,7 @@ from typing import Any
 from toolscale.config import VERSION
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.errors import DatasetError
-from toolscale.exports.format import SPLITS, Format, Options, Source, lines_of, render
+from toolscale.exports.format import Format, Options, Source, lines_of, render
 from toolscale.exports.golden import Golden
 
 TESTED = "verifiers 0.4.0, mcp 2.0.0"
@@ -44,14 +44,21 @@ def distribution(name: str) -> str:
 def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     id_ = distribution(source.name)
     package = id_.replace("-", "_")
-    for split in SPLITS:
+    for split in source.splits:
         yield f"{split}.jsonl", lines_of(map(data, source.of(split)))
     for module in ("__init__", "taskset", "tools"):
-        yield f"{package}/{module}.py", render(f"verifiers/{module}.py.jinja", package=package)
+        yield f"{package}/{module}.py", render(f"verifiers/{module}.py.jinja", package=package, splits=source.splits)
     about = json.dumps(f"Tasks of {', '.join(source.domains)}, verified by execution")
     yield (
         "pyproject.toml",
-        render("verifiers/pyproject.toml.jinja", distribution=id_, package=package, about=about, version=VERSION),
+        render(
+            "verifiers/pyproject.toml.jinja",
+            distribution=id_,
+            package=package,
+            about=about,
+            version=VERSION,
+            splits=source.splits,
+        ),
     )
 
 

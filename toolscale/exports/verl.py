@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolscale.canonical import canonical_json
-from toolscale.exports.format import SPLITS, Format, Options, Source, render
+from toolscale.exports.format import Format, Options, Source, render
 from toolscale.exports.golden import Golden
 
 TESTED = "verl 0.9.1 (without its GPU parts)"
@@ -58,7 +58,7 @@ def verl_row(golden: Golden, index: int) -> dict[str, Any]:
 
 
 def _make(source: Source, _: Options) -> Iterator[tuple[str, str | bytes]]:
-    for split in SPLITS:
+    for split in source.splits:
         rows = [verl_row(golden, index) for index, golden in enumerate(source.of(split))]
         yield f"{split}.parquet", _parquet(rows)
     for file in FILES:

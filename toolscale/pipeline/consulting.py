@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import logging
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from toolscale.dataset.making.shards import Shard, write_reject_rows
+from toolscale.dataset.making.shards import Shard, airflow_task, write_reject_rows
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.places import deliver, fresh_folder, local_copy, url_of
 from toolscale.dataset.runs import Order, Run, run_at
@@ -21,6 +20,7 @@ from toolscale.dataset.storage import read_file, write_file
 from toolscale.models.chat import ChatModel, Ledger
 from toolscale.pipeline.remaking import Made, open_made
 from toolscale.pipeline.solving import SolveSettings, solve_dataset
+from toolscale.temporary_folders import temporary_folder
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,8 @@ def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel])
     run, model, ledger = run_at(run_url), model_of(), Ledger()
     order, target = run.order(), run.dataset(domain)
     kept = run.root / "replies" / f"{domain}.sqlite"
-    with tempfile.TemporaryDirectory(prefix="toolscale-replies-") as temporary:
-        replies = Path(temporary) / "replies.sqlite"
+    with temporary_folder("replies") as temporary:
+        replies = temporary / "replies.sqlite"
         if kept.exists():
             write_file(replies, read_file(kept))
         with local_copy(target) as dataset, fresh_folder(run.scratch, f".consulted-{domain}") as staged:
@@ -78,7 +78,7 @@ def _attempts(order: Order) -> int:
 
 def _write_rejects(run: Run, order: Order, made: Made) -> None:
     """Write the rejects of the gate `solvable`, where the pages look for those of the run."""
-    shard = Shard(f"{made.domain}-solvable", made.domain, -1, f"{made.domain}.consult", -1, ())
+    shard = Shard(f"{made.domain}-solvable", made.domain, -1, airflow_task(made.domain, "consult"), -1, ())
     rejects = made.reading.rows.rejects
     rows = [(row, shard) for row in rejects if any(gate["gate"] == "solvable" for gate in row["failed"])]
     path = run.rejects(made.domain, shard.name)

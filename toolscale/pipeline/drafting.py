@@ -74,7 +74,7 @@ def domain_of(name: str) -> str:
     """Return the domain that a name like `pet insurance` stands for: `pet_insurance`. UsageError if it cannot be
     one."""
     domain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if not domain or len(domain) > 60 or domain_problem(domain):
+    if not domain or domain_problem(domain):
         raise UsageError(
             f"{name!r} names no domain; say it in one to five words, beginning with a letter: 'pet insurance'"
         )

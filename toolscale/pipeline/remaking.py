@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import Reading, complete_manifest, read_dataset
@@ -16,6 +15,7 @@ from toolscale.environment.registry import discover, is_shipped
 from toolscale.errors import UsageError
 from toolscale.pipeline.stages import Progress, synthesize
 from toolscale.records import Manifest, Part, Task
+from toolscale.temporary_folders import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def open_made(dataset: Path) -> Made:
 def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act, done, total: None) -> Manifest:
     """Make a dataset again, in the same place or in another one, with these lines."""
     part = made.part
-    with TemporaryDirectory() as lines:
-        write_given(Path(lines), given)
+    with temporary_folder("lines") as lines:
+        write_given(lines, given)
         return synthesize(
             made.home,
             out,
@@ -78,6 +78,6 @@ def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act,
             turns=part.turns,
             answer=part.answer,
             scale=part.scale,
-            given=Path(lines),
+            given=lines,
             progress=progress,
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from toolscale.errors import DatasetError, UsageError
 from toolscale.models.chat import ChatModel, Ledger
 from toolscale.pipeline.drafting import DRAFTED_FILES, Drafted, DraftSettings, domain_of, draft_domain, put_folder
 from toolscale.pipeline.stages import synthesize
+from toolscale.temporary_folders import temporary_folder
 from toolscale.text_files import printable
 
 log = logging.getLogger(__name__)
@@ -58,8 +58,7 @@ def prepare_draft(
         raise UsageError(f"there is a domain {domain!r} already; choose another name, or remove its folder")
     place = look_anew(open_place(root)) / "drafts" / domain
     ledger = Ledger()
-    with tempfile.TemporaryDirectory(prefix="toolscale-draft-") as temporary:
-        local = Path(temporary)
+    with temporary_folder("draft") as local:
         if (place / _REPLIES).exists():
             write_file(local / _REPLIES, read_file(place / _REPLIES))
         where = DraftSettings(

@@ -30,7 +30,7 @@ from toolscale.dataset.given import read_given
 from toolscale.dataset.making.judging import close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty
-from toolscale.dataset.making.shards import Shard, cut_shards, read_shard_plan, write_rejects
+from toolscale.dataset.making.shards import Shard, airflow_task, cut_shards, read_shard_plan, write_rejects
 from toolscale.dataset.making.units import judge_unit, read_judged, units_of
 from toolscale.dataset.making.workers import fitting_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
@@ -286,7 +286,8 @@ def _world(run: Run, domain: str) -> Iterator[Path]:
     """Yield the environment of a domain on this machine. DatasetError if the scratch of the run is gone."""
     if not (run.world(domain) / ADMISSION).exists():
         raise DatasetError(
-            f"{run.world(domain)} is gone, as after a complete run; clear {domain}.build with all that follows it"
+            f"{run.world(domain)} is gone, as after a complete run; "
+            f"clear {airflow_task(domain, 'build')} with all that follows it"
         )
     with local_copy(run.world(domain)) as world:
         yield world
@@ -312,8 +313,8 @@ def _recipe(run: Run, world: Path) -> Recipe:
     begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
     if recipe.inputs != begun:
         raise UsageError(
-            f"run {order.run_id}: code or libraries are not those with which {environment.domain}.build ran; "
-            "deploy the same on every worker and clear that task"
+            f"run {order.run_id}: code or libraries are not those with which "
+            f"{airflow_task(environment.domain, 'build')} ran; deploy the same on every worker and clear that task"
         )
     return recipe
 
@@ -332,7 +333,7 @@ def _write_late_rejects(run: Run, world: Path, domain: str, paths: list[Path]) -
     """Write the rejects that no shard could: those of the last rounds, which were judged here, and those that only
     novelty rejects."""
     plans = [read_shard_plan(path) for path in _plans(run, domain)]
-    here = Shard(f"{domain}-rest", domain, len(plans), f"{domain}.assemble", -1, ())
+    here = Shard(f"{domain}-rest", domain, len(plans), airflow_task(domain, "assemble"), -1, ())
     shards = {number: shard for shard in plans for number in shard.numbers}
     rest, novel = [], []
     for item in apply_novelty(read_judged(paths)[1]):

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
 
 from toolscale.dataset.comparing.versions import content_id, tag_of
 from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.manifest import MANIFEST
-from toolscale.dataset.storage import remove_folder, storage_errors, write_file
+from toolscale.dataset.storage import remove_folder, write_file
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import Progress
 from toolscale.publish.hub import Head, Hub, RemoteFile
 from toolscale.publish.pulling import download, local_files, published
 from toolscale.records import Manifest
+from toolscale.temporary_folders import temporary_folder
 from toolscale.text_files import printable
 
 ATTRIBUTES = ".gitattributes"
@@ -77,9 +77,7 @@ def is_whole(hub: Hub, version: Version, files: dict[str, RemoteFile], have: dic
     """
     if files.keys() - {ATTRIBUTES} != {MANIFEST, *(entry.path for entry in version.manifest.files)}:
         return False
-    with storage_errors("make a temporary folder in", Path(gettempdir())):
-        made = TemporaryDirectory(prefix="toolscale-look-")
-    with made as temporary:
+    with temporary_folder("look") as temporary:
         for entry in version.manifest.files:
             there, here = files[entry.path], have.get(entry.sha256)
             if there.size != entry.bytes or (there.sha256 or entry.sha256) != entry.sha256:
@@ -91,7 +89,7 @@ def is_whole(hub: Hub, version: Version, files: dict[str, RemoteFile], have: dic
                     return False
                 continue
             try:
-                hub.fetch(entry, version.commit, Path(temporary) / "file")
+                hub.fetch(entry, version.commit, temporary / "file")
             except DatasetError:
                 return False
     return True

@@ -13,10 +13,8 @@ sent again, and a commit that has no tag gets it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from toolscale.dataset.checking.signing import sign, signing_key
 from toolscale.dataset.comparing.versions import content_id, release, tag_of
 from toolscale.dataset.manifest import MANIFEST, render_manifest
-from toolscale.dataset.storage import make_folder, storage_errors, write_file
+from toolscale.dataset.storage import make_folder, write_file
 from toolscale.errors import HubUnavailableError, PublishError
 from toolscale.publish.checks import check_publishable
 from toolscale.publish.connection import PATIENCE, TOKENS, Progress, connected, token_of
@@ -32,6 +30,7 @@ from toolscale.publish.earlier import ATTRIBUTES, download_previous, is_same, is
 from toolscale.publish.hub import Head, Hub
 from toolscale.publish.pulling import local_files
 from toolscale.records import Manifest
+from toolscale.temporary_folders import temporary_folder
 
 State = Literal["new", "changed", "unchanged", "deleted"]
 
@@ -154,7 +153,7 @@ def _after(
                 return _already(hub, head, before.manifest, push)
         elif push and tag_of(before.manifest) not in head.tags and is_whole(hub, before, head.files, have):
             _tag(hub, before.manifest, head.commit)  # its own push could not do it, and soon it is on main no more
-    with _workplace(folder) as place:
+    with temporary_folder("publish") as place:
         staged = place / "release"
         if tagged is not None:
             released = restore(hub, tagged, folder, staged, progress)
@@ -250,15 +249,6 @@ def _there(hub: Hub) -> Head:
     return head
 
 
-@contextmanager
-def _workplace(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder."""
-    with storage_errors("make a temporary folder for", folder):
-        made = TemporaryDirectory(prefix="toolscale-publish-")
-    with made as temporary:
-        yield Path(temporary)
-
-
 def _compare(folder: Path, manifest: Manifest, head: Head | None) -> Iterator[FileChange]:
     there = head.files if head else {}
     ours = sorted([MANIFEST, *(entry.path for entry in manifest.files)])
@@ -291,7 +281,7 @@ def _signed(staged: Path, released: Manifest, key: Ed25519PrivateKey | None) -> 
 
 
 def _first(hub: Hub, folder: Path, key: Ed25519PrivateKey | None, not_asked: str = "") -> Publication:
-    with _workplace(folder) as place:
+    with temporary_folder("publish") as place:
         released = _signed(place / "release", release(folder, None, make_folder(place / "release")), key)
         changes = tuple(_compare(place / "release", released, None))
     return Publication(hub.repo, hub.url, tag_of(released), False, False, changes, not_asked=not_asked)

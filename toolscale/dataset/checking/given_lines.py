@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.given import (
@@ -20,6 +19,7 @@ from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.storage import read_file
 from toolscale.environment.environment import Environment
 from toolscale.records import Judged
+from toolscale.temporary_folders import temporary_folder
 
 
 def check_given(folder: Path, environment: Environment, judged: Sequence[Judged]) -> Iterator[Finding]:
@@ -28,11 +28,11 @@ def check_given(folder: Path, environment: Environment, judged: Sequence[Judged]
     place, world = given_folder(folder, environment.domain), world_folder(folder, environment.domain)
     given = read_given(place, world)
     fitting = given.about_these([each.candidate for each in judged], environment.hash)
-    with TemporaryDirectory() as anew:
-        write_given(Path(anew), fitting)
-        write_decisions(Path(anew), given.decisions.values())
+    with temporary_folder("lines") as anew:
+        write_given(anew, fitting)
+        write_decisions(anew, given.decisions.values())
         for path in (place / ATTEMPTS, place / READINGS, world / DECISIONS):
-            written = Path(anew) / path.name
+            written = anew / path.name
             if path.is_file() and (not written.is_file() or read_file(written) != read_file(path)):
                 yield Finding(
                     path.relative_to(folder).as_posix(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,31 +120,23 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
         autoescape=False,
     )
     template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
-    header = yaml.safe_dump(_header(contents), sort_keys=False, allow_unicode=True)
+    configs = _configs(contents)
+    header = yaml.safe_dump(_header(contents, configs), sort_keys=False, allow_unicode=True)
     text = template.get_template("card.md.jinja").render(
-        header=header, parts=contents, release=manifest.release, tag=tag_of(manifest), sum=sum, exports=EXPORTS
+        header=header,
+        parts=contents,
+        loaded={config.name: list(config.splits) for config in configs},
+        release=manifest.release,
+        tag=tag_of(manifest),
+        sum=sum,
+        exports=EXPORTS,
     )
     return text.encode()
 
 
-def _header(contents: Sequence[Contents]) -> dict[str, Any]:
+def _header(contents: Sequence[Contents], configs: Sequence[_Config]) -> dict[str, Any]:
     licenses = sorted({part.part.license for part in contents})
     tasks = sum(len(part.rows.tasks) for part in contents)
-    rejects = [row for part in contents for row in part.rows.rejects]
-    paths = [f"rejects/{part.domain}/rejected-*.parquet" for part in contents]
-    rejected = {
-        "config_name": "rejects",
-        "data_files": [{"split": "rejected", "path": paths if len(paths) > 1 else paths[0]}],
-    }
-    known = {
-        "config_name": "rejects",
-        "features": _features(REJECT_SCHEMA),
-        "splits": [_split("rejected", rejects, REJECT_SCHEMA)],
-    }
-    groups = {ALL: list(contents)} if len(contents) > 1 else {}
-    groups |= {part.domain: [part] for part in contents}
-    configs = [_config(name, [part.domain for part in parts]) for name, parts in groups.items()]
-    infos = [_info(name, parts) for name, parts in groups.items()]
     titles = [part.title for part in contents]
     return {
         "pretty_name": f"ToolScale {', '.join(titles) if len(titles) <= MOST_NAMED else f'{len(titles)} domains'}",
@@ -153,24 +145,53 @@ def _header(contents: Sequence[Contents]) -> dict[str, Any]:
         "task_categories": ["text-generation"],
         "tags": ["tool-use", "function-calling", "agents", "synthetic", "verified"],
         "size_categories": [_size_category(tasks)],
-        "configs": [{**configs[0], "default": True}, *configs[1:], rejected],
-        "dataset_info": [*infos, known],
+        "configs": [config.files(is_default=number == 0) for number, config in enumerate(configs)],
+        "dataset_info": [config.info() for config in configs],
     }
 
 
-def _config(name: str, domains: Sequence[str]) -> dict[str, Any]:
-    files = []
-    for split in SPLITS:
-        paths = [f"{domain}/{split}-*.parquet" for domain in domains]
-        files.append({"split": split, "path": paths if len(paths) > 1 else paths[0]})
-    return {"config_name": name, "data_files": files}
+@dataclass(frozen=True)
+class _Config:
+    """What is loaded by one name."""
+
+    name: str
+    schema: pa.Schema
+    splits: Mapping[str, Mapping[str, Sequence[Row]]]
+    """Split -> paths of its files -> their rows. Only those with rows: `datasets` refuses a config with others."""
+
+    def files(self, *, is_default: bool) -> dict[str, Any]:
+        """Return what the header says of its files."""
+        files = [
+            {"split": split, "path": [*paths] if len(paths) > 1 else next(iter(paths))}
+            for split, paths in self.splits.items()
+        ]
+        return {"config_name": self.name, "data_files": files} | ({"default": True} if is_default else {})
+
+    def info(self) -> dict[str, Any]:
+        """Return what the header says of its rows."""
+        splits = [
+            _split(split, [row for rows in paths.values() for row in rows], self.schema)
+            for split, paths in self.splits.items()
+        ]
+        return {"config_name": self.name, "features": _features(self.schema), "splits": splits}
 
 
-def _info(name: str, parts: Sequence[Contents]) -> dict[str, Any]:
-    splits = [
-        _split(split, [row for part in parts for row in part.rows.splits[split]], TASK_SCHEMA) for split in SPLITS
-    ]
-    return {"config_name": name, "features": _features(TASK_SCHEMA), "splits": splits}
+def _configs(contents: Sequence[Contents]) -> list[_Config]:
+    """Return the configs that have rows: all domains if there are several, each domain, the rejects."""
+    groups = {ALL: list(contents)} if len(contents) > 1 else {}
+    groups |= {part.domain: [part] for part in contents}
+    found = list[_Config]()
+    for name, parts in groups.items():
+        splits = {
+            split: {f"{part.domain}/{split}-*.parquet": rows for part in parts if (rows := part.rows.splits[split])}
+            for split in SPLITS
+        }
+        found.append(_Config(name, TASK_SCHEMA, {split: paths for split, paths in splits.items() if paths}))
+    rejected = {
+        f"rejects/{part.domain}/rejected-*.parquet": part.rows.rejects for part in contents if part.rows.rejects
+    }
+    found.append(_Config("rejects", REJECT_SCHEMA, {"rejected": rejected} if rejected else {}))
+    return [config for config in found if config.splits]
 
 
 def _split(name: str, rows: Sequence[Row], schema: pa.Schema) -> dict[str, Any]:

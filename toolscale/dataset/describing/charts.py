@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolscale.config import MOST_SELF_BLEU, NEAR_COSINE, SELF_BLEU_TEXTS, VENDI_FEW
+from toolscale.dataset.describing.drawing import own_settings
 from toolscale.dataset.describing.figures import Figures
 from toolscale.dataset.describing.measured import Measured
 
@@ -47,6 +48,7 @@ def _compared(items: Sequence[Measured], name: str, bound: float | None, ours: i
     return draw_bars(values, bound, ours)
 
 
+@own_settings()
 def draw_bars(values: Mapping[str, float], bound: float | None = None, ours: int | None = None) -> str:
     """Return bars from top to bottom; `bound`: a dashed line, `ours`: so many have the colour of what is ours."""
     figure, axes = open_axes(0.27 * len(values) + 0.6)
@@ -62,6 +64,7 @@ def draw_bars(values: Mapping[str, float], bound: float | None = None, ours: int
     return svg_of(figure, axes)
 
 
+@own_settings()
 def _columns(values: Mapping[int, int]) -> str:
     figure, axes = open_axes(2.4)
     bars = axes.bar([str(key) for key in values], list(values.values()), color=BAR)
@@ -71,6 +74,7 @@ def _columns(values: Mapping[int, int]) -> str:
     return svg_of(figure, axes)
 
 
+@own_settings()
 def _histogram(values: Sequence[float]) -> str:
     figure, axes = open_axes(2.4)
     axes.hist(values, bins=[step / 40 for step in range(41)], color=BAR)

@@ -6,6 +6,7 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from toolscale.dataset.describing.drawing import own_settings
 from toolscale.dataset.describing.figures import Figures
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def plot_calls(figures: Figures) -> bytes:
 
 
 @lru_cache(maxsize=16)
+@own_settings()
 def _gates(rates: Bars) -> bytes:
     from matplotlib.figure import Figure  # loads for half a second: not for those who only read
 
@@ -44,6 +46,7 @@ def _gates(rates: Bars) -> bytes:
 
 
 @lru_cache(maxsize=16)
+@own_settings()
 def _calls(tasks: Bars, all_tools: Bars) -> bytes:
     from matplotlib.figure import Figure
 

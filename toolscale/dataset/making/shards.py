@@ -37,6 +37,11 @@ class Shard:
         return write_file(folder / f"{self.name}.json", (json.dumps(asdict(self)) + "\n").encode())
 
 
+def airflow_task(domain: str, name: str) -> str:
+    """Return the id in Airflow of a task of a domain. Domains may be called like other tasks, so they have a prefix."""
+    return f"domain_{domain}.{name}"
+
+
 def read_shard_plan(path: Path) -> Shard:
     """Return the shard whose plan is in a file."""
     content = json.loads(read_file(path))

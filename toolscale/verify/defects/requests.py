@@ -6,6 +6,7 @@ import random
 import re
 from datetime import date, timedelta
 
+from toolscale.language.dates import MONTHS, WEEKDAYS
 from toolscale.language.render import render
 from toolscale.language.times import clock_text, minutes_of
 from toolscale.patterns import regex
@@ -127,11 +128,12 @@ def two_reading_date(ground: Ground, candidate: Candidate, rng: random.Random) -
         return _instead(candidate, said, render(said.value, "clock", "")[:-3])
     day = date.fromisoformat(str(said.value)[:10])
     away = (day - date.fromisoformat(ground.today)).days
-    forms = [f"next {day:%A}", f"{day:%A}"] if abs(away) > 7 else []
+    weekday = WEEKDAYS[day.weekday()].capitalize()
+    forms = [f"next {weekday}", weekday] if abs(away) > 7 else []
     if day.day <= 12 and day.day != day.month:
         forms.append(f"{day.day}/{day.month}/{day.year}")
     if abs(away) > 366:
-        forms.append(f"{day:%B} {day.day}")
+        forms.append(f"{MONTHS[day.month - 1].capitalize()} {day.day}")
     return _instead(candidate, said, pick(rng, forms))
 
 
