@@ -105,7 +105,8 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
     if domain_problem(domain):
         names = ", ".join(sorted(RESERVED))
         raise UsageError(
-            f"{domain!r} cannot name a domain; use small letters first, then also digits, _ and -, and not {names}"
+            f"{domain!r} cannot name a domain; "
+            f"use small letters first, then also digits, _ and -, 60 at most, and not {names}"
         )
     folder = (root or OWN) / domain
     if folder.exists():
