@@ -84,7 +84,10 @@ class Sitting:
     def grade(self) -> Grade | None:
         """The grade, once the final answer was given."""
         path = self.folder / GRADE
-        return Grade.model_validate_json(read_file(path)) if path.exists() else None
+        try:
+            return Grade.model_validate_json(read_file(path)) if path.exists() else None
+        except ValidationError as error:
+            raise UsageError(_damaged(path)) from error
 
     def check(self, call: ToolCall) -> None:
         """Raise UsageError if the task has no such tool: nothing is called then."""
@@ -159,7 +162,14 @@ class Sitting:
 
     def _lines(self, name: str) -> list[Line]:
         path = self.folder / name
-        return [json.loads(line) for line in read_file(path).decode().splitlines()] if path.exists() else []
+        try:
+            return [json.loads(line) for line in read_file(path).decode().splitlines()] if path.exists() else []
+        except (ValueError, RecursionError) as error:
+            raise UsageError(_damaged(path)) from error
+
+
+def _damaged(path: Path) -> str:
+    return f"{path} is not what toolscale play wrote; play the task again in a new folder"
 
 
 def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:
