@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolscale.dataset.storage import storage_errors, write_file
+from toolscale.dataset.storage import storage_errors, sync_folder, write_file
 from toolscale.draft import PROMPTS_VERSION, ROUNDS, WISHES, Drafter, StepReport
 from toolscale.draft.entries import dump
 from toolscale.draft.outline import INTENTS, STEPS
@@ -74,7 +74,7 @@ def domain_of(name: str) -> str:
     """Return the domain that a name like `pet insurance` stands for: `pet_insurance`. UsageError if it cannot be
     one."""
     domain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if not domain or len(domain) > 60 or domain_problem(domain):
+    if domain_problem(domain):
         raise UsageError(
             f"{name!r} names no domain; say it in one to five words, beginning with a letter: 'pet insurance'"
         )
@@ -185,6 +185,7 @@ def put_folder(made: Path, target: Path) -> None:
         beside.mkdir()
         for file in DRAFTED_FILES:
             shutil.copyfile(made / file, beside / file)
+        sync_folder(beside)
         beside.rename(target)
 
 
