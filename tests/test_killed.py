@@ -117,6 +117,9 @@ def test_a_pull(few_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         pull(prepare(-1))
         released = held(tmp_path / "-1" / "d")
         assert released.keys() >= whole.keys()
+        write_file(tmp_path / "-1" / ".d.pull" / "lock", b"")  # as when it was killed just before its end
+        pull(tmp_path / "-1")
+        assert [path.name for path in (tmp_path / "-1").iterdir()] == ["d"]
         for place in kills(prepare, pull, every=9):
             assert held(place / "d") in ({}, released)
             pull(place)
