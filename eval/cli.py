@@ -15,6 +15,7 @@ import click
 
 from eval.records import Settings
 from toolscale.cli.extras import what_to_install
+from toolscale.cli.failures import failure_of, full
 from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError, UsageError
@@ -51,10 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         missing = (error.name or "").partition(".")[0]
         return _fail(f"{missing} is not installed; `make .venv/train.stamp` installs what evaluation needs", 2)
-    except OSError as error:  # disk full, no permission: nothing of ours, and no traceback tells more
-        return _fail(f"{error}; free space or choose another folder, and run the same command again to go on", 2)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted; run the same command again to go on", 130)
+    except (click.Abort, KeyboardInterrupt, MemoryError, OSError) as error:
+        return _fail(*(failure_of(error) or full(error)))
 
 
 @commands.command("list")

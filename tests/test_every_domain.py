@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import read_manifest
 from toolscale.environment.registry import discover
 from toolscale.environment.scaffold import read_tables, write_scaffold
-from toolscale.errors import UsageError
+from toolscale.errors import ToolScaleError, UsageError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.every_domain import Made, Order, every_domain, synthesize_every, tasks_of
 
@@ -73,6 +74,19 @@ def test_datasets_reads_all_domains_as_one_config(shelves: Path, tmp_path: Path)
         [sys.executable, "-c", LOAD, str(out)], env=offline, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == ["archive"] * 6 + ["library"] * 6
+
+
+def test_a_helper_that_is_killed_is_told_as_such(shelves: Path, tmp_path: Path) -> None:
+    """As by a kernel that is out of memory: the process that relays what the others report."""
+    orders = [Order(folder, tmp_path / domain, tasks=6) for domain, folder in discover(shelves).items()]
+
+    def report(domain: str, act: str, done: int, total: int) -> None:
+        for helper in multiprocessing.active_children():
+            if helper.name.startswith("SyncManager"):
+                helper.kill()
+
+    with pytest.raises(ToolScaleError, match="a worker process was killed"):
+        synthesize_every(orders, tmp_path / "all", processes=2, report=report)
 
 
 @pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.slow("tests/test_every_domain.py")), 2])

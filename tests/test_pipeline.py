@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from toolscale.cli import main
 from toolscale.dataset.describing.reading import read_dataset
+from toolscale.dataset.making.staging import check_place
 from toolscale.dataset.manifest import Recipe, read_manifest
 from toolscale.errors import StorageError, UsageError
 from toolscale.pipeline import build_environment, judge_enough, judge_range, synthesize
@@ -160,6 +163,42 @@ def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
         synthesize("mock", tmp_path, tasks=1, turns="single", answer="message")
     with pytest.raises(UsageError, match="is a file"):
         synthesize("mock", tmp_path / "precious.txt", tasks=1, turns="single", answer="message")
+
+
+def test_a_dataset_whose_manifest_a_crash_has_emptied_is_made_again(mock_dataset: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+    (out / "manifest.json").write_bytes(b"")
+    check_place(out)
+    (out / "environments" / "mock" / "database.sqlite").unlink()
+    with pytest.raises(UsageError, match="holds other files and no dataset of ours"):
+        check_place(out)
+
+
+@pytest.mark.parametrize("letters", [250, 300])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["synthesize", "mock", "--tasks", "1", "--out"],
+        ["export", "DATASET", "--to", "trl-sft", "--out"],
+        ["play", "DATASET", "--session"],
+        ["new", "--tables", "patron, loan by patron", "--in", "HERE"],
+        ["show"],
+        ["admit"],
+    ],
+)
+def test_a_name_that_is_too_long_is_one_clear_line(
+    words: list[str],
+    letters: int,
+    mock_dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {"DATASET": str(mock_dataset), "HERE": str(tmp_path)}
+    assert main([*(places.get(word, word) for word in words), "a" * letters]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:

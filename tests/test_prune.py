@@ -6,17 +6,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
 from upath import UPath
 
+from tests.killing import in_a_fork, killed_at
 from tests.publish.hub_server import Hub, serving
 from tests.test_runs import contents, order
 from toolscale.cli import main
@@ -155,39 +154,6 @@ def test_a_link_to_a_run_elsewhere_is_not_followed(tmp_path: Path) -> None:
     before = contents(theirs.products)
     assert fates(prune_runs(str(tmp_path / "data"), 1, now=NOW)) == {"2": NEWEST}
     assert contents(theirs.products) == before and (tmp_path / "data" / "runs" / theirs.name).is_symlink()
-
-
-def in_a_fork(act: Callable[[], Any]) -> int:
-    """Start a process that does something and ends with status 0, or 1 if it fails; return its id."""
-    if child := os.fork():
-        return child
-    status = 1
-    try:
-        act()
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def killed_at(step: int, act: Callable[[], Any]) -> bool:
-    """Do something in a process that is killed just before its n-th change of a folder. Return whether it came so
-    far."""
-
-    def die_there() -> None:
-        left = [step]
-
-        def hook(event: str, arguments: tuple[Any, ...]) -> None:
-            if event in {"os.mkdir", "os.rename", "os.remove", "os.rmdir"}:
-                if not left[0]:
-                    os._exit(9)
-                left[0] -= 1
-
-        sys.addaudithook(hook)
-        act()
-
-    status = os.waitstatus_to_exitcode(os.waitpid(in_a_fork(die_there), 0)[1])
-    assert status in (0, 9)
-    return status == 9
 
 
 def test_killed_at_any_moment_a_run_is_whole_or_gone_and_the_next_call_ends_it(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ is whole.
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 from pathlib import Path
@@ -22,7 +21,7 @@ import torch.distributed
 import yaml
 from pydantic import ValidationError
 
-from toolscale.dataset.storage import write_file
+from toolscale.dataset.storage import sync_folder, write_file
 from toolscale.errors import StorageError, UsageError
 from training.config import RunSettings
 from training.engine import Engine
@@ -84,7 +83,7 @@ def save(out: Path, engine: Engine, step: int, metrics: Metrics | None, keep: in
         position = 0 if metrics is None else metrics.position()
         whole = {"step": step, "metrics": position, "world_size": world_size(), "shapes": engine.shapes()}
         (part / STATE).write_text(json.dumps(whole), encoding="utf-8")
-        _sync(part)
+        sync_folder(part)
         shutil.rmtree(part.with_name(name), ignore_errors=True)
         part.rename(part.with_name(name))
         for old in sorted((out / FOLDER).glob("step-*"))[:-keep]:
@@ -141,16 +140,6 @@ def _broken(path: Path, reason: str) -> str:
 def _generators() -> dict[str, Any]:
     states = {"python": random.getstate(), "numpy": numpy.random.get_state(), "torch": torch.get_rng_state()}
     return states | ({"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {})
-
-
-def _sync(folder: Path) -> None:
-    """Wait until every file of a folder is on the disk: the rename must not come before what it stands for."""
-    for path in [*folder.rglob("*"), folder]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _flat(value: Any, place: str = "") -> dict[str, Any]:

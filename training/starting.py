@@ -12,6 +12,7 @@ from typing import Any
 import click
 import torch.distributed
 
+from toolscale.cli.failures import failure_of, full
 from toolscale.dataset.storage import write_file
 from toolscale.errors import ToolScaleError, TrainingError
 from training import checkpoint
@@ -29,10 +30,8 @@ def run_command(command: click.Command, name: str, arguments: list[str] | None =
         return _fail(error.format_message(), 2)
     except ToolScaleError as error:
         return _fail(str(error), error.exit_status)
-    except OSError as error:  # disk full, no permission: nothing of ours, and no traceback tells more
-        return _fail(f"{error}; free space or choose another folder, and run the same command again to go on", 2)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted; run the same command again to go on", 130)
+    except (click.Abort, KeyboardInterrupt, MemoryError, OSError) as error:
+        return _fail(*(failure_of(error) or full(error)))
     return 0
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.dataset.storage import file_hash, only_writer, read_file, remove_leftovers, replace_folder, write_file
+from toolscale.dataset.storage import (
+    file_hash,
+    only_writer,
+    read_file,
+    remove_folder,
+    remove_leftovers,
+    replace_folder,
+    work_folder,
+    write_file,
+)
 from toolscale.errors import StorageError, UsageError
 
 
@@ -63,4 +72,23 @@ def test_a_second_writer_is_told_to_wait(tmp_path: Path) -> None:
     with only_writer(tmp_path), pytest.raises(UsageError, match="another run is writing"), only_writer(tmp_path):
         pass
     with only_writer(tmp_path):
+        pass
+
+
+def test_what_is_half_removed_is_in_nobodys_way(tmp_path: Path) -> None:
+    write_file(tmp_path / "a" / "b", b"1")
+    write_file(tmp_path / ".a.removed" / "b", b"of a process that was killed")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    remove_folder(tmp_path / "link")
+    assert [path.name for path in tmp_path.rglob("b")] == ["b", "b"]
+    for _ in range(2):
+        remove_folder(tmp_path / "a")
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_too_long_is_no_matter_of_space(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StorageError, match=r"^cannot prepare .*: file name too long; choose a shorter name$"),
+        work_folder(tmp_path / ("a" * 250), "work"),
+    ):
         pass

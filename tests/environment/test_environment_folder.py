@@ -368,7 +368,7 @@ def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new
         (
             "My Bank",
             "environment.yaml: the domain is called 'My Bank'; "
-            "rename its folder: small letters first, then also digits, _ and -",
+            "rename its folder: small letters first, then also digits, _ and -, 60 at most",
         ),
     ],
 )

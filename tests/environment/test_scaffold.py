@@ -80,8 +80,16 @@ def test_a_new_domain_makes_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixt
         ("library", "patron, loan by patron, loan by patron", "--tables: 'loan' stands there twice; name each table"),
         ("library", "patron, title", "--tables: nothing belongs to the patron; write one as: order_item by patron"),
         ("library", "patron, order by patron", "--tables: 'order' is a word of SQL; choose another name, order_item"),
-        ("rejects", LIBRARY, "'rejects' cannot name a domain; use small letters first, then also digits, _ and -"),
-        ("Library", LIBRARY, "'Library' cannot name a domain; use small letters first, then also digits, _ and -"),
+        (
+            "rejects",
+            LIBRARY,
+            "'rejects' cannot name a domain; use small letters first, then also digits, _ and -, 60 at most",
+        ),
+        (
+            "Library",
+            LIBRARY,
+            "'Library' cannot name a domain; use small letters first, then also digits, _ and -, 60 at most",
+        ),
     ],
 )
 def test_a_line_that_names_no_domain_is_refused_and_nothing_is_written(

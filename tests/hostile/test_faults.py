@@ -3,6 +3,8 @@ nothing half-written or lost."""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
 import signal
@@ -12,13 +14,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
+from run_orders import order
 
 from tests.hostile.bounded import Bounded
 from tests.installed import needs
+from toolscale.cli import main
+from toolscale.cli.failures import failure_of
+from toolscale.dataset.making.shards import cut_shards, read_shard_plan
 from toolscale.dataset.making.units import read_judged
+from toolscale.dataset.runs import open_run, runs_under
+from toolscale.dataset.storage import write_file
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
+from toolscale.pipeline.scheduled import build_domain
 from toolscale.pipeline.stages import build_environment, judge_range
 
 MAKE = [sys.executable, "-m", "toolscale", "synthesize", "mock", "--tasks", "4", "--workers", "1", "--out"]
@@ -138,11 +148,34 @@ def test_a_work_folder_with_files_of_somebody_is_left_alone(tmp_path: Path, boun
     assert (tmp_path / ".mock.work" / "thesis" / "thesis.txt").read_text() == "mine"
 
 
+def test_a_machine_that_fails_is_told_as_what_it_is() -> None:
+    ended = click.Abort()
+    ended.__cause__ = EOFError()  # as click makes it of a pipe whose other end was killed
+    errors: list[BaseException] = [
+        MemoryError(), OSError(errno.ENOMEM, "no memory"), OSError(errno.ENAMETOOLONG, "too long", "aaa"),
+        click.Abort(), KeyboardInterrupt(), ended, OSError(errno.EIO, "broken"),
+    ]  # fmt: skip
+    again = "run the same command again to go on"
+    memory = f"there is too little memory; free some, or use fewer --workers, and {again}"
+    assert [failure_of(error) for error in errors] == [
+        (memory, 1),
+        (memory, 1),
+        ("aaa: the name is too long; choose a shorter one", 2),
+        (f"interrupted; {again}", 130),
+        (f"interrupted; {again}", 130),
+        (f"a helper process was killed (out of memory?); free memory, or use fewer --workers, and {again}", 1),
+        None,
+    ]
+
+
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda content: content[: len(content) // 2],
     "emptied": lambda content: b"",
+    "noise": lambda content: bytes(range(256)),
     "altered": lambda content: content.replace(b"pass", b"fail", 1),
 }
+LOST = ("cut", "emptied", "noise")
+"""Damages that show in a file of any kind."""
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -171,3 +204,38 @@ def test_a_run_goes_on_from_a_damaged_unit(tmp_path: Path, mock_dataset: Path) -
     units[0].write_bytes(b"\0" * 512)
     synthesize("mock", tmp_path / "mock", tasks=10, seed=0, turns="single", answer="message")
     assert (tmp_path / "mock" / "manifest.json").read_bytes() == (mock_dataset / "manifest.json").read_bytes()
+
+
+@pytest.mark.parametrize("damage", LOST)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "manifest.json",
+        "mock/train-00000-of-00001.parquet",
+        *(f"environments/mock/{name}" for name in ("admission.json", "database.sqlite", "environment.yaml")),
+    ],
+)
+def test_a_damaged_file_of_a_dataset_is_told_in_lines(
+    path: str, damage: str, dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (dataset / path).write_bytes(DAMAGES[damage]((dataset / path).read_bytes()))
+    for words in (["show"], ["play", "0" * 64, "--session", str(tmp_path / "s")], ["export", "--to", "trl-sft"]):
+        status = main([words[0], str(dataset), *words[1:]])
+        assert status in (0, 2) and capsys.readouterr().err.count("\n") == int(status == 2)
+
+
+@pytest.mark.parametrize("damage", LOST)
+def test_a_damaged_file_of_a_scheduled_run_is_one_line_or_is_written_anew(damage: str, tmp_path: Path) -> None:
+    run = open_run(str(tmp_path), order())
+    shard = cut_shards(range(8), domain="mock", round_=0, first=0, task_id="t")[0].write(run.scratch / "plan")
+    recipe = write_file(run.scratch / "recipes" / "mock.json", b'{"inputs": "other"}')
+    for path in (shard, recipe, run.products / "run.json"):
+        path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    with pytest.raises(DatasetError, match=r"holds no JSON object, or half of one; clear the task that plans"):
+        read_shard_plan(shard)
+    with pytest.raises(DatasetError, match=r"run.json holds no JSON object, or half of one; trigger a new run$"):
+        run.order()
+    assert runs_under(tmp_path) == []
+    open_run(str(tmp_path), order())
+    build_domain(run.url, "mock")
+    assert json.loads(recipe.read_bytes()).keys() == {"inputs"}

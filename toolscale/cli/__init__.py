@@ -22,6 +22,7 @@ from toolscale.cli.drafts import draft, propose
 from toolscale.cli.evaluating import compare, evaluate
 from toolscale.cli.exporting import export
 from toolscale.cli.extras import what_to_install
+from toolscale.cli.failures import failure_of
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.measuring import report
@@ -68,18 +69,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (wanted := what_to_install(module)) is None:
             raise
         return _fail(f"{_verb(arguments)} needs {module.partition('.')[0]}; pip install {wanted}", 2)
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted; run the same command again to go on", 130)
     except BrokenPipeError:
         # Whoever read our output has gone (`toolscale show | head`). Python would complain once more when it flushes
         # stdout at exit.
         _drop_output()
         return 0
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+    except (click.Abort, KeyboardInterrupt, MemoryError, OSError) as error:
+        if getattr(error, "errno", None) == errno.ENOSPC:
+            _drop_output()
+            return _fail("the output cannot be written: no space left on device; free space, or write it elsewhere", 1)
+        if (failure := failure_of(error)) is None:
             raise
-        _drop_output()
-        return _fail("the output cannot be written: no space left on device; free space, or write it elsewhere", 1)
+        return _fail(*failure)
 
 
 def run() -> None:

@@ -13,7 +13,15 @@ from typing import cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from toolscale.dataset.storage import make_folder, read_file, remove_folder, replace_folder, storage_errors, write_file
+from toolscale.dataset.storage import (
+    make_folder,
+    put_back,
+    read_file,
+    remove_folder,
+    replace_folder,
+    storage_errors,
+    write_file,
+)
 from toolscale.errors import DatasetError, UsageError
 from toolscale.temporary_folders import temporary_folder
 
@@ -95,7 +103,7 @@ def deliver(staged: Path, target: Path, marker: str) -> None:
     """
     if is_local(target):
         make_folder(target.parent)
-        replace_folder(staged, target, staged.parent / f".replaced.{uuid4().hex}")
+        replace_folder(staged, target, _aside(target))
         return
     wanted = files_in(staged)
     with storage_errors("write", target):
@@ -105,6 +113,18 @@ def deliver(staged: Path, target: Path, marker: str) -> None:
     for path in sorted(wanted, key=lambda path: path == marker):
         write_file(target / path, read_file(staged / path))
     remove_folder(staged)
+
+
+def settle(target: Path) -> Path:
+    """Put back what a killed `deliver` had taken away and not yet replaced; return the place. For who makes a folder
+    again out of itself."""
+    if is_local(target):
+        put_back(_aside(target), target)
+    return target
+
+
+def _aside(target: Path) -> Path:
+    return target.parent / f".{target.name}.replaced"
 
 
 def files_in(folder: Path) -> list[str]:

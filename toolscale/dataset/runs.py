@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.dataset.places import look_anew, open_place, url_of
-from toolscale.dataset.storage import read_file, storage_errors, write_file
+from toolscale.dataset.storage import read_json, storage_errors, write_file
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.records import Answer, DrawnTurns
 
@@ -115,7 +115,7 @@ class Run:
         """Read what was asked. DatasetError if the run was not opened."""
         path = self.products / RUN
         try:
-            content = json.loads(read_file(path))
+            content = read_json(path, "trigger a new run")
         except StorageError:
             if path.exists():
                 raise

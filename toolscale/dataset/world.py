@@ -52,10 +52,13 @@ def read_rows(environment: Environment, folder: Path) -> Rows:
     path = folder / DATABASE
     if not path.is_file():
         raise DatasetError(f"{path} is missing; make the dataset again")
+    content = read_file(path)
+    if not content:  # SQLite would speak of memory
+        raise DatasetError(f"{path} is empty; make the dataset again")
     rows: Rows = {}
     connection = sqlite3.connect(":memory:")
     try:
-        connection.deserialize(read_file(path))
+        connection.deserialize(content)
         connection.execute("PRAGMA trusted_schema = OFF")
         # Before anything is selected: a view of that name could compute for ever.
         _check_structure(connection, environment.schema, path)

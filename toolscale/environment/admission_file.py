@@ -26,7 +26,7 @@ def write_admission(folder: Path, admission: Admission) -> Path:
 def read_kept(path: Path) -> Admission | None:
     """Return an admission, or None if there is none that can be read."""
     try:
-        return Admission.model_validate_json(path.read_text(encoding="utf-8"))
+        return Admission.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
     except OSError as error:

@@ -54,7 +54,12 @@ def discover(root: Path | None = None) -> dict[str, Path]:
     folder.
     """
     roots = [root] if root else [ROOT] if OWN.resolve() == ROOT else [ROOT, OWN]
-    found = {path.parent.name: path.parent for each in roots for path in each.glob("*/environment.yaml")}
+    found = {
+        path.parent.name: path.parent
+        for each in roots
+        for path in each.glob("*/environment.yaml")
+        if not path.parent.name.startswith(".")  # what a killed process was writing
+    }
     return dict(sorted(found.items()))
 
 

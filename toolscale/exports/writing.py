@@ -12,12 +12,12 @@ from toolscale.config import VERSION
 from toolscale.dataset.describing.reading import complete_manifest
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import (
+    REPLACED,
     file_hash,
-    make_work_folder,
-    only_writer,
     remove_folder,
     replace_folder,
     storage_errors,
+    work_folder,
     write_file,
 )
 from toolscale.errors import UsageError
@@ -55,8 +55,7 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
     if not kept:
         raise UsageError(f"{dataset} has dialogues alone, and {to} has nobody who answers; make other tasks")
     source = Source(manifest.name, file_hash(dataset / MANIFEST), kept)
-    work, aside = make_work_folder(out, "export"), out.parent / f".{out.name}.old"
-    with only_writer(work):
+    with work_folder(out, "export") as work:
         made = work / "made"
         remove_folder(made)
         for path, content in wanted.make(source, chosen):
@@ -66,8 +65,7 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
         done = Exported(out, len(kept), len(golden) - len(kept))
         write_file(made / README, _readme(wanted, source, done).encode())
         write_file(made / ABOUT, _about(wanted, source, done, chosen).encode())
-        replace_folder(made, out, aside)
-    remove_folder(work)
+        replace_folder(made, out.resolve(), work / REPLACED)
     return done
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolscale.dataset.making.shards import Shard, airflow_task, write_reject_rows
 from toolscale.dataset.manifest import MANIFEST
-from toolscale.dataset.places import deliver, fresh_folder, local_copy, url_of
+from toolscale.dataset.places import deliver, fresh_folder, local_copy, settle, url_of
 from toolscale.dataset.runs import Order, Run, run_at
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.models.chat import ChatModel, Ledger
@@ -44,7 +44,7 @@ def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel])
         replies = temporary / "replies.sqlite"
         if kept.exists():
             write_file(replies, read_file(kept))
-        with local_copy(target) as dataset, fresh_folder(run.scratch, f".consulted-{domain}") as staged:
+        with local_copy(settle(target)) as dataset, fresh_folder(run.scratch, f".consulted-{domain}") as staged:
             shutil.copytree(dataset, staged / domain)
             try:
                 told = _consult(staged / domain, order, model, replies, ledger)

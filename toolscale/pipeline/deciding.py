@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from toolscale.dataset.columns import Row, candidate_of, load_cell
-from toolscale.dataset.given import read_given, write_decisions
+from toolscale.dataset.given import DECISIONS, read_given, write_decisions
 from toolscale.errors import UsageError
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.records import Candidate, Decision, ToolCall
@@ -82,6 +84,12 @@ def decide(
         waiting = ", ".join(map(str, sorted(rows))) or "none"
         raise UsageError(f"candidate {number} of {dataset} does not wait for a decision; these do: {waiting}")
     decision = decision_on(case_of(rows[number]), made.part.environment_hash, take, reason, by)
+    if made.home.is_relative_to(dataset):  # what a dataset holds changes with all of it, or not at all
+        with TemporaryDirectory(prefix="toolscale-decision-") as folder:
+            home = Path(shutil.copytree(made.home, Path(folder) / made.domain))
+            keep_decision(home, decision)
+            remake(replace(made, home=home), made.given, dataset, progress)
+        return open_made(dataset), made.home / DECISIONS
     file = keep_decision(made.home, decision)
-    remake(open_made(dataset), made.given, dataset, progress)
+    remake(made, made.given, dataset, progress)
     return open_made(dataset), file

@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from toolscale.dataset.storage import file_hash, make_folder, read_file, storage_errors, write_file
-from toolscale.errors import TrainingError, TrainingInterruptedError, UsageError
+from toolscale.dataset.storage import file_hash, make_folder, read_file, read_json, storage_errors, write_file
+from toolscale.errors import DatasetError, TrainingError, TrainingInterruptedError, UsageError
 from toolscale.pipeline import detached_process
 
 log = logging.getLogger(__name__)
@@ -298,10 +298,15 @@ def _signal(pid: int, act: signal.Signals) -> None:
 
 
 def _order_of(place: Path) -> Order | None:
-    if not (place / "order.json").exists():
-        return None
-    content = json.loads(read_file(place / "order.json"))
-    return Order(tuple(content["command"]), content["folder"])
+    content = _told_in(place / "order.json")
+    return Order(tuple(content["command"]), content["folder"]) if content else None
+
+
+def _told_in(path: Path) -> dict[str, Any]:
+    """Return what a file of the process folder says; nothing if it is not there, or a crash has left half of it."""
+    with suppress(DatasetError):
+        return read_json(path, "start the training again") if path.exists() else {}
+    return {}
 
 
 def _last_start(place: Path) -> Mapping[str, Any] | None:
@@ -322,7 +327,7 @@ def _outcome(out: Path) -> _Outcome:
     start = _last_start(place)
     if start is None:
         return _Outcome("new", "has not begun")
-    ended = json.loads(read_file(place / "exit.json")) if (place / "exit.json").exists() else {}
+    ended = _told_in(place / "exit.json")
     there = (out / DONE).exists()
     if ended.get("number") != start["number"]:
         if there and file_hash(out / DONE) != start["done_before"]:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolscale.dataset.storage import storage_errors, write_file
+from toolscale.dataset.storage import storage_errors, sync_folder, write_file
 from toolscale.draft import PROMPTS_VERSION, ROUNDS, WISHES, Drafter, StepReport
 from toolscale.draft.entries import dump
 from toolscale.draft.outline import INTENTS, STEPS
@@ -185,6 +185,7 @@ def put_folder(made: Path, target: Path) -> None:
         beside.mkdir()
         for file in DRAFTED_FILES:
             shutil.copyfile(made / file, beside / file)
+        sync_folder(beside)
         beside.rename(target)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from toolscale.config import EVOLVED_SHARE, Audit
 from toolscale.dataset.comparing.combined import combine
-from toolscale.dataset.making.workers import map_in_workers
+from toolscale.dataset.making.workers import KILLED, map_in_workers
 from toolscale.environment.registry import discover
 from toolscale.environment.spec_files import read_world
 from toolscale.errors import ToolScaleError, UsageError
@@ -28,7 +28,7 @@ Report = Callable[[str, str, int, int], None]
 
 
 GONE = (EOFError, ConnectionError)
-"""What a queue raises whose process was ended, by a signal to all processes of a run."""
+"""What a queue raises whose process was ended: by a signal to all processes of a run, or for want of memory."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,11 @@ def synthesize_every(orders: Sequence[Order], out: Path, *, processes: int | Non
     """
     at_once = min(processes or len(os.sched_getaffinity(0)), len(orders))
     ordered = sorted(orders, key=lambda order: (-order.tasks, order.folder.name))
-    with _relayed(report, at_once > 1) as told:
-        results = dict(map_in_workers(partial(_make, told), ordered, at_once))
+    try:
+        with _relayed(report, at_once > 1) as told:
+            results = dict(map_in_workers(partial(_make, told), ordered, at_once))
+    except GONE as error:  # click would take it for the end of what a person types
+        raise ToolScaleError(KILLED) from error
     failures = {domain: fault for domain, fault in sorted(results.items()) if fault is not None}
     return Made(None if failures else combine([order.out for order in orders], out), failures)
 

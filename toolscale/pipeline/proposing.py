@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from toolscale.config import ADMITTED
-from toolscale.dataset.storage import storage_errors, write_file
+from toolscale.dataset.storage import remove_folder, storage_errors, write_file
 from toolscale.draft import ROUNDS
 from toolscale.draft.appending import appended
 from toolscale.draft.brief import Wish
@@ -112,7 +112,7 @@ def put_aside(target: Path) -> Path:
     aside = target.with_name(f"{target.name}-{load_environment(target).hash[:8]}")
     with storage_errors("rename", target):
         if aside.exists():
-            shutil.rmtree(target)
+            remove_folder(target)
         else:
             target.rename(aside)
     return aside

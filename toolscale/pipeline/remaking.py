@@ -10,6 +10,7 @@ from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import Reading, complete_manifest, read_dataset
 from toolscale.dataset.given import Given, given_folder, read_given, write_given
 from toolscale.dataset.manifest import world_folder
+from toolscale.dataset.storage import put_back_replaced
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import discover, is_shipped
 from toolscale.errors import UsageError
@@ -52,6 +53,7 @@ class Made:
 
 def open_made(dataset: Path) -> Made:
     """Open a dataset that is whole and has one domain. DatasetError or UsageError if it is not."""
+    put_back_replaced(dataset, "work")  # it is what is made again: nobody else could
     manifest = complete_manifest(dataset)
     if len(manifest.domains) != 1:
         raise UsageError(f"{dataset} has {len(manifest.domains)} domains; name the dataset of one of them")

@@ -16,7 +16,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from toolscale.dataset.making.workers import fitting_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
 from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
 from toolscale.dataset.runs import Order, Run, data_root, open_run, run_at
-from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
+from toolscale.dataset.storage import file_hash, read_file, read_json, remove_folder, write_file
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import find_folder
@@ -119,7 +119,7 @@ def build_domain(run_url: str, domain: str) -> str:
     order = run.order()
     environment = load_environment(find_folder(domain))
     inputs = _ordered(order, environment).inputs
-    if not recipe.exists() or json.loads(read_file(recipe))["inputs"] != inputs:
+    if _begun(recipe) != inputs:
         _start_over(run, domain)
     with fresh_folder(run.scratch, f".build-{domain}") as staged:
         built = build_environment(environment.folder, staged / domain, staged / "admitted")
@@ -310,13 +310,19 @@ def _recipe(run: Run, world: Path) -> Recipe:
     which the run began."""
     order, environment = run.order(), load_environment(world)
     recipe = _ordered(order, environment)
-    begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
-    if recipe.inputs != begun:
+    if recipe.inputs != _begun(run.scratch / "recipes" / f"{environment.domain}.json"):
         raise UsageError(
             f"run {order.run_id}: code or libraries are not those with which "
             f"{airflow_task(environment.domain, 'build')} ran; deploy the same on every worker and clear that task"
         )
     return recipe
+
+
+def _begun(recipe: Path) -> object:
+    """Return the inputs with which a domain was built; None if it was not, or a crash has left nothing of the file."""
+    with suppress(DatasetError):
+        return read_json(recipe, "clear the task `build`").get("inputs") if recipe.exists() else None
+    return None
 
 
 def _write_rejects(run: Run, world: Path, shard: str, rejects: list[tuple[Any, Shard]]) -> None:

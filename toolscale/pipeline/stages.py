@@ -24,10 +24,11 @@ from toolscale.dataset.given import copy_decisions, given_folder, read_given, wr
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty, select, weights_of
+from toolscale.dataset.making.staging import check_place
 from toolscale.dataset.making.units import Unit, judge_unit, read_judged, units_of
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
-from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
-from toolscale.dataset.storage import file_hash, make_work_folder, only_writer, remove_folder, replace_folder
+from toolscale.dataset.manifest import Recipe, current_versions, read_manifest, world_folder
+from toolscale.dataset.storage import REPLACED, file_hash, remove_folder, replace_folder, work_folder
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment.admission import admit, ensure_admitted
 from toolscale.environment.admission_file import read_admission
@@ -74,12 +75,10 @@ def synthesize(
         environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, turns=turns, answer=answer, given=given,
         scale=scale,
     )  # fmt: skip
-    complete = _is_complete(out, recipe)
-    work = make_work_folder(out.resolve(), "work")
-    if complete:
-        remove_folder(work)  # of a run that was killed between its last two steps
-        return read_manifest(out)
-    with only_writer(work):
+    check_place(out)
+    with work_folder(out, "work") as work:  # there may be one of a run that was killed between its last two steps
+        if _is_complete(out, recipe):
+            return read_manifest(out)
         stage = work / recipe.inputs[:16]
         for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
             remove_folder(stale)
@@ -92,8 +91,7 @@ def synthesize(
         close_kept_judges()  # writing needs memory of its own
         progress("writing", 0, 1)
         manifest = assemble(world, judged, staged, recipe)
-        replace_folder(staged, out.resolve(), stage / "replaced")
-    remove_folder(work)
+        replace_folder(staged, out.resolve(), work / REPLACED)
     return manifest
 
 
@@ -252,18 +250,11 @@ def _is_built(environment: Environment, folder: Path) -> bool:
 
 
 def _is_complete(out: Path, recipe: Recipe) -> bool:
-    """Whether `out` is the dataset of this recipe, every file as its manifest says. UsageError if it holds what is not
-    ours to replace."""
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out} is a file; choose a folder")
-    if not (out / MANIFEST).is_file():
-        if out.is_dir() and any(out.iterdir()):
-            raise UsageError(f"--out {out} holds other files and no dataset; choose an empty or a new folder")
-        return False
+    """Whether `out` is the dataset of this recipe, every file as its manifest says."""
     try:
         manifest = read_manifest(out)
-    except DatasetError as error:
-        raise UsageError(f"--out {out} holds no dataset of ours ({error}); choose another folder") from error
+    except DatasetError:
+        return False
     return manifest.inputs == recipe.inputs and all(
         (out / entry.path).is_file() and file_hash(out / entry.path) == entry.sha256 for entry in manifest.files
     )

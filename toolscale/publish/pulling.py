@@ -14,14 +14,17 @@ from toolscale.dataset.checking.integrity import check_files
 from toolscale.dataset.checking.signing import check_signature
 from toolscale.dataset.manifest import MANIFEST, parse_manifest, read_manifest
 from toolscale.dataset.storage import (
+    REPLACED,
+    clear_work_folder,
     file_hash,
     make_folder,
-    make_work_folder,
-    only_writer,
     read_file,
     remove_folder,
+    remove_leftovers,
+    remove_work_folder,
     replace_folder,
     storage_errors,
+    work_folder,
     write_file,
 )
 from toolscale.errors import DatasetError, PublishError
@@ -76,21 +79,21 @@ def pull_dataset(
         commit, content, manifest = _wanted(hub, revision, key)
         entries = len(manifest.files) + 1
         if _holds(place, content, manifest):
+            clear_work_folder(place, "pull")
             return Pulled(repo, revision, commit, str(out), entries, 0, 0, True)
-        work = make_work_folder(place, "pull")
-        with only_writer(work):
+        with work_folder(place, "pull") as work:
             stage = work / commit
             for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
                 remove_folder(stale)
+            remove_leftovers(stage)
             try:
                 fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
                 write_file(stage / MANIFEST, content)
                 _check_downloaded(hub, commit, stage, manifest)
             except DatasetError:
-                remove_folder(work)  # what the repo holds is wrong: there is nothing to go on with
+                remove_work_folder(work)  # what the repo holds is wrong: there is nothing to go on with
                 raise
-            replace_folder(stage, place, work / "replaced")
-            remove_folder(work)  # while it is locked: nobody else can have begun to write there
+            replace_folder(stage, place, work / REPLACED)
     moved = sum(entry.bytes for entry in fetched) + len(content)
     return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, moved, False)
 

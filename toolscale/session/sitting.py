@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.environment.world import World
@@ -82,7 +84,10 @@ class Sitting:
     def grade(self) -> Grade | None:
         """The grade, once the final answer was given."""
         path = self.folder / GRADE
-        return Grade.model_validate_json(read_file(path)) if path.exists() else None
+        try:
+            return Grade.model_validate_json(read_file(path)) if path.exists() else None
+        except ValidationError as error:
+            raise UsageError(_damaged(path)) from error
 
     def read_call(self, name: str, arguments: Any) -> ToolCall:
         """Return a call that may be made or is the final answer; nothing is called yet. `arguments`: as text of JSON,
@@ -176,7 +181,11 @@ class Sitting:
         try:
             return [read_json(line) for line in read_file(path).split(b"\n") if line] if path.exists() else []
         except ValueError as error:
-            raise UsageError(f"{path} cannot be read ({error}); play the task again in a new folder") from error
+            raise UsageError(_damaged(path)) from error
+
+
+def _damaged(path: Path) -> str:
+    return f"{path} is not what toolscale play wrote; play the task again in a new folder"
 
 
 def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:

@@ -16,7 +16,7 @@ from toolscale.config import MIN_SHARDS, SHARD_NUMBERS, UNIT_NUMBERS
 from toolscale.dataset.arrow import RUN_REJECT_SCHEMA
 from toolscale.dataset.columns import Row, reject_row
 from toolscale.dataset.parquet import encode_rows
-from toolscale.dataset.storage import read_file, write_file
+from toolscale.dataset.storage import read_json, write_file
 from toolscale.records import Judged
 
 
@@ -43,8 +43,8 @@ def airflow_task(domain: str, name: str) -> str:
 
 
 def read_shard_plan(path: Path) -> Shard:
-    """Return the shard whose plan is in a file."""
-    content = json.loads(read_file(path))
+    """Return the shard whose plan is in a file. DatasetError if it is damaged."""
+    content = read_json(path, "clear the task that plans the shards of its domain, with all that follows it")
     return Shard(**content | {"numbers": tuple(content["numbers"])})
 
 

@@ -9,14 +9,17 @@ from pathlib import Path
 
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.storage import (
+    REPLACED,
     make_folder,
-    make_work_folder,
-    only_writer,
+    put_back,
     read_file,
     remove_folder,
+    remove_work_folder,
     replace_folder,
+    work_folder,
     write_file,
 )
+from toolscale.dataset.world import DATABASE
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import FileEntry
 
@@ -31,24 +34,32 @@ def staged(out: Path, sources: Iterable[Path]) -> Iterator[Path]:
     for source in sources:
         if place == source.resolve():
             raise UsageError(f"{out} is read and cannot be written as well; choose another folder")
-    if place.exists() and not place.is_dir():
-        raise UsageError(f"{out} is a file; choose a folder")
-    if place.is_dir() and any(place.iterdir()):
+    check_place(out)
+    with work_folder(out, "work") as work:
         try:
-            read_manifest(place)
-        except DatasetError as error:
+            remove_folder(work / "dataset")  # of a run that was killed
+            yield make_folder(work / "dataset")
+            replace_folder(work / "dataset", place, work / REPLACED)
+        except BaseException:
+            put_back(work / REPLACED, place)
+            remove_work_folder(work)
+            raise
+
+
+def check_place(out: Path) -> None:
+    """UsageError if `out` is a file, or a folder that holds what is not a dataset: it would be lost. A dataset whose
+    manifest cannot be read, as after a crash, is one if an environment with its database is in it."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; choose a folder")
+    if not out.is_dir() or not any(out.iterdir()):
+        return
+    try:
+        read_manifest(out)
+    except DatasetError as error:
+        if not (out / MANIFEST).is_file() or not any((out / "environments").glob(f"*/{DATABASE}")):
             raise UsageError(
                 f"{out} holds other files and no dataset of ours; choose an empty or a new folder"
             ) from error
-    work = make_work_folder(place, "work")
-    with only_writer(work):
-        try:
-            for name in ("dataset", "replaced"):  # of a run that was killed
-                remove_folder(work / name)
-            yield make_folder(work / "dataset")
-            replace_folder(work / "dataset", place, work / "replaced")
-        finally:
-            remove_folder(work)
 
 
 def copy_files(folder: Path, files: Iterable[FileEntry], out: Path) -> None:

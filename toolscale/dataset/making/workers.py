@@ -14,6 +14,7 @@ from toolscale.errors import ToolScaleError
 from toolscale.sandbox.interrupts import uninterrupted
 
 ROWS_PER_WORKER = 600
+KILLED = "a worker process was killed (out of memory?); run again with fewer --workers: nothing is lost"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,9 +37,7 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
             for future in futures:
                 yield future.result()
         except BrokenProcessPool as error:
-            raise ToolScaleError(
-                "a worker process was killed (out of memory?); run again with fewer --workers: nothing is lost"
-            ) from error
+            raise ToolScaleError(KILLED) from error
         except (KeyboardInterrupt, GeneratorExit):
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
