@@ -38,6 +38,7 @@ PARTS = {
     "cli/serving.py": "mcp",
     "dataset/checking/signing.py": "hub",
     "dataset/describing/charts.py": "dataset",
+    "dataset/describing/drawing.py": "dataset",
     "dataset/describing/embedding.py": "quality",
     "dataset/describing/plots.py": "dataset",
     "dataset/describing/variety.py": "dataset",

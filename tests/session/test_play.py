@@ -150,7 +150,7 @@ def test_what_cannot_be_played_is_told_in_one_line(
         "an unknown tool in a line": f"toolscale: {tmp_path / 'fly'}: line 2: there is no tool 'fly'; the tools are ",
         "a file that is no text": f"toolscale: {tmp_path / 'noise'}: byte 0 is not UTF-8; ",
         "the second call": "toolscale: --call 2: there is no tool 'fly'; the tools are ",
-        "a torn transcript": f"toolscale: {half / 'calls.jsonl'} cannot be read (",
+        "a torn transcript": f"toolscale: {half / 'calls.jsonl'} is not what toolscale play wrote; ",
     }
     assert {what: (status, out, err.count("\n")) for what, (status, out, err) in told.items()} == dict.fromkeys(
         told, (2, "", 1)
