@@ -12,7 +12,8 @@ AGAIN = "run the same command again to go on"
 def failure_of(error: BaseException) -> tuple[str, int] | None:
     """Return the line and the exit status for a failure that is not of this program; None if it may be."""
     if isinstance(error, click.Abort) and isinstance(error.__cause__, EOFError):
-        # click takes every EOFError for Ctrl-D; nothing here asks for input, but helper processes talk over pipes
+        # click takes every EOFError for Ctrl-D. One of its own prompts has no cause; this one ends a pipe from a helper
+        # process.
         return f"a helper process was killed (out of memory?); free memory, or use fewer --workers, and {AGAIN}", 1
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return f"interrupted; {AGAIN}", 130

@@ -21,7 +21,7 @@ from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, Plan
 from toolscale.sql.schemas import RESERVED_WORDS, lint_schema
 
 _CALL = regex(r"\bcall\.([a-z_][a-z0-9_]*)")
-_DOMAIN = regex(r"[a-z][a-z0-9_-]{0,59}")
+_DOMAIN = regex(r"[a-z][a-z0-9_-]*")
 _VERSION = regex(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
 _POLICY = regex(r"\bpolicy\.([a-z_][a-z0-9_]*)")
 
@@ -57,7 +57,7 @@ def domain_problem(name: str) -> tuple[str, str] | None:
         return f"the domain is called {name!r}", f"rename its folder: {LONGEST_NAME} letters at most"
     if not _DOMAIN.fullmatch(name):
         return f"the domain is called {name!r}", (
-            "rename its folder: small letters first, then also digits, _ and -, 60 at most"
+            f"rename its folder: small letters first, then also digits, _ and -, {LONGEST_NAME} at most"
         )
     if name in RESERVED:
         return f"the domain is called {name!r}, which means something else in every dataset or run", "rename its folder"

@@ -18,7 +18,7 @@ from toolscale.models.chat.recording import write_recording
 from toolscale.models.expert import Message
 from toolscale.prompt_templates import prompt_template
 from toolscale.words.frames import LONGEST, shape_told, told
-from toolscale.words.phrasing import Added, GivenFrame, add_frames, frame_faults
+from toolscale.words.phrasing import Added, GivenFrame, frame_faults, keep_frames, known_messages
 from toolscale.words.shapes import Shape, Workshop
 
 STAGE = "phrase"
@@ -68,22 +68,22 @@ def ask_for_frames(workshop: Workshop, model: ChatModel, settings: AskSettings, 
     done = {each.shape for each in workshop.environment.spec.frames.nobody if name in each.by}
     wanted = [each for each in workshop.lacking(settings.shapes) if each.name not in done]
     found = asyncio.run(_Asker(workshop, model, settings, ledger).ask(wanted))
-    asked, given = Asked(Added(workshop.environment.folder), len(wanted)), list[GivenFrame]()
+    held, unusable, stopped = list[GivenFrame](), list[str](), ""
     errors = list[BaseException]()
     for part in found:
         if isinstance(part, BudgetError):
-            asked.stopped = str(part)
+            stopped = str(part)
         elif isinstance(part, UnusableReplyError):
-            asked.unusable.append(str(part))
+            unusable.append(str(part))
         elif isinstance(part, BaseException):
             errors.append(part)
         else:
-            given += part
-    asked.added = add_frames(workshop, given, name, name)
+            held += part
+    asked = Asked(keep_frames(workshop, held, name, name), len(wanted), unusable, stopped)
     if errors:
         raise errors[0]
-    if asked.unusable and len(asked.unusable) == len(wanted):
-        raise UnusableReplyError(asked.unusable[0], "")
+    if unusable and len(unusable) == len(wanted):
+        raise UnusableReplyError(unusable[0])
     return asked
 
 
@@ -91,6 +91,7 @@ class _Asker:
     def __init__(self, workshop: Workshop, model: ChatModel, settings: AskSettings, ledger: Ledger) -> None:
         self.workshop, self.model, self.settings, self.ledger = workshop, model, settings, ledger
         self._told = f"{told(workshop.environment)}\n{_REPLY}"
+        self._known = known_messages(workshop)
 
     async def ask(self, shapes: Sequence[Shape]) -> list[list[GivenFrame] | BaseException]:
         """Return what was written for each shape."""
@@ -120,7 +121,7 @@ class _Asker:
                 return [GivenFrame(0, shape.name, nobody=value["nobody"])]
             wrong = dict[str, str]()
             for say in dict.fromkeys(each["say"] for each in value["messages"]):
-                if faults := frame_faults(self.workshop, shape, say, good):
+                if faults := frame_faults(self.workshop, shape, say, self._known | good.keys()):
                     wrong[say] = faults[0][:SHOWN]
             read = [each["say"] for each in value["messages"] if each["say"] not in wrong]
             wrong |= await self._misread(client, page, read)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,26 +55,34 @@ def frame_faults(workshop: Workshop, shape: Shape, say: str, known: Collection[s
     return ["it is there already"] if say in known else shape_faults(say) or workshop.faults(shape, say)
 
 
-def add_frames(workshop: Workshop, given: list[GivenFrame], writer: str, model: str) -> Added:
-    """Try frames on cases of their shapes, and put those that hold into `frames.yaml`, and what nobody would ask;
-    nothing is written if there is neither. UsageError if a shape is unknown."""
-    environment = workshop.environment
-    added, made = Added(environment.folder / FILE), dict[str, list[Request]]()
-    known = {request.say for each in environment.spec.frames.frames for request in each.say}
+def known_messages(workshop: Workshop) -> set[str]:
+    """Return the messages that a domain has."""
+    return {request.say for each in workshop.environment.spec.frames.frames for request in each.say}
+
+
+def add_frames(workshop: Workshop, given: Sequence[GivenFrame], writer: str, model: str) -> Added:
+    """Try frames on cases of their shapes, and keep those that hold. UsageError if a shape is unknown."""
+    refused, held, known = list[tuple[int, str]](), list[GivenFrame](), known_messages(workshop)
     for each in given:
         shape = workshop.shape(each.shape)
-        if each.nobody:
-            added.nobody[each.shape] = each.nobody
-            continue
-        if faults := frame_faults(workshop, shape, each.say, known):
-            added.refused.append((each.line, faults[0]))
-            continue
-        known.add(each.say)
-        made.setdefault(each.shape, []).append(Request(say=each.say))
-        added.kept += 1
-    if made or added.nobody:
+        if not each.nobody and (faults := frame_faults(workshop, shape, each.say, known)):
+            refused.append((each.line, faults[0]))
+        else:
+            known.add(each.say)
+            held.append(each)
+    return replace(keep_frames(workshop, held, writer, model), refused=refused)
+
+
+def keep_frames(workshop: Workshop, held: Sequence[GivenFrame], writer: str, model: str) -> Added:
+    """Put frames that hold into `frames.yaml`, and what nobody would ask; nothing is written if there is neither. A
+    message that two shapes have is kept for the first."""
+    environment, made = workshop.environment, dict[str, list[Request]]()
+    nobody = {each.shape: each.nobody for each in held if each.nobody}
+    for each in {each.say: each for each in reversed(held) if not each.nobody}.values():
+        made.setdefault(each.shape, []).insert(0, Request(say=each.say))
+    if held:
         spec = with_frames(
             environment.spec.frames, list(workshop.shapes), writer, model, prompt_hash(environment), made
         )
-        write_frames(environment, with_unasked(spec, writer, added.nobody))
-    return added
+        write_frames(environment, with_unasked(spec, writer, nobody))
+    return Added(environment.folder / FILE, sum(map(len, made.values())), nobody=nobody)
