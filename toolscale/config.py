@@ -17,7 +17,7 @@ DATASET_FOLDERS = frozenset({"environments", "given", "outcomes", "plots", "reje
 RUN_FOLDERS = frozenset({"dataset", "published"})
 """Folders of a run of the scheduler beside those of its domains. No domain is called so."""
 
-GRADING_VERSION = 10
+GRADING_VERSION = 11
 """The number goes up when the same rollout or candidate may be judged differently than before: scores of different
 versions cannot be compared."""
 
