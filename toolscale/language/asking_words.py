@@ -113,7 +113,8 @@ NAME = either(
 """The name of whoever is speaking."""
 
 POINTS = either(
-    r"\bwhich(?: ones?| of (?:them|these|those|the (?:two|three|\w+ ones)))?(?= |\?|$)(?! (?:you|i|we|is|are|"
+    r"\bwhich(?: ones?| of (?:them|these|those|the (?:two|three|\w+ ones)))?(?= |\?|$)(?! (?:date|day|time|hour|amount|"
+    r"number|you|i|we|is|are|"
     r"was|were|has|have|can|could|would (?:be|cost|come)|it|they|makes|means|costs)\b)",
     r"\bwhich (?:one|is it|do you|would you|you (?:mean|want|have in mind))\b",
     r"\bpick one\b",

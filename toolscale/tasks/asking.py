@@ -40,6 +40,15 @@ def quiet(intent: Intent) -> Intent:
     )
 
 
+DENIED = "0"
+"""What a fact says of a thing that somebody asked for and does not get."""
+
+
+def is_pried(tell: Tell) -> bool:
+    """Whether a fact is about what somebody asked for and does not get."""
+    return tell.withheld or (tell.kind == "bool" and tell.is_ == DENIED)
+
+
 def is_owed(intent: Intent, tell: Tell) -> bool:
     """Whether the policy wants a fact told even if nobody asks: whether a condition held, and the figure that decided
     it."""

@@ -162,15 +162,17 @@ _BETWEEN = ("days_between", "minutes_between")
 
 def order_of(first: str) -> tuple[str, bool] | None:
     """Return (column, whether its lowest value comes first) for an order by one column, negated, taken from a number
-    or as days to or from it; None for others."""
+    or as days to or from it; None for others (gate `unambiguous` compares those with their words on the rows)."""
     node, ascending = parse_expression(first, FILE, ""), True
     while isinstance(node, exp.Neg | exp.Paren) or (isinstance(node, exp.Sub) and isinstance(node.this, exp.Literal)):
         ascending ^= not isinstance(node, exp.Paren)
         node = node.expression if isinstance(node, exp.Sub) else node.this
     if isinstance(node, exp.Anonymous) and node.name.lower() in _BETWEEN and len(node.expressions) == 2:
         start, end = node.expressions
+        if isinstance(start, exp.Column) and isinstance(end, exp.Column):
+            return None
         ascending ^= isinstance(start, exp.Column)
-        node = start if isinstance(start, exp.Column) and not isinstance(end, exp.Column) else end
+        node = start if isinstance(start, exp.Column) else end
     return (node.name, ascending) if isinstance(node, exp.Column) else None
 
 

@@ -16,6 +16,7 @@ from toolscale.language.render import contains_words
 from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.lint import SIZES, order_of
 from toolscale.tasks.names import (
     Bind,
     ExpressionScope,
@@ -74,6 +75,9 @@ class Ambiguity:
                 readings = [keys for keys in self._sets(subject, role) if set(keys) != chosen]
             else:
                 readings = [[key] for key in self._fitting(subject, role)][:ALTERNATIVES]
+                turned = self._turned(subject, role)
+                if turned is not None:
+                    return turned
             for reading in readings:
                 other = self._other_end(subject, recorder, role, reading)
                 if other is not None:
@@ -126,6 +130,26 @@ class Ambiguity:
             tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())
         }
         return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
+
+    def _turned(self, subject: Subject, role: RolePlan) -> OtherReading | None:
+        """Return what is wrong if an order by several columns points the other way than its words: who says *most* or
+        *longest* means the greatest figure, and figures of rows have no sign for people. Nothing is told where some are
+        above zero and some below. (`lint` compares an order by one column with its words.)"""
+        if not role.first or order_of(role.first) is not None:
+            return None
+        ranks = [row[-1] for row in self._rows(subject, role, self._stated(subject, role))]
+        if not all(isinstance(rank, int | float) for rank in ranks):
+            return None
+        if len(set(ranks)) < 2 or min(ranks) < 0 < max(ranks):
+            return None
+        lowest = min(ranks) >= 0
+        cues = (*role.role.cues, *(role.description.cues if role.description else ()))
+        for cue in cues:
+            if any(SIZES.get(word, lowest) != lowest for word in cue.lower().split()):
+                return OtherReading(
+                    f"the words say {cue!r}, and {role.first} takes the {'lowest' if lowest else 'highest'} first"
+                )
+        return None
 
     def _sets(self, subject: Subject, role: RolePlan) -> Iterator[list[tuple[Any, ...]]]:
         """Keys of the sets that a role may mean: first, all rows that fit the stated conditions; then, for each

@@ -12,7 +12,7 @@ from toolscale.language.mentions import Mention, mentions
 from toolscale.language.render import contains_words, render, states
 from toolscale.patterns import regex
 from toolscale.records import Candidate, FactKind, Intent, Tell, Tense
-from toolscale.tasks.asking import is_owed
+from toolscale.tasks.asking import is_owed, is_pried
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.plan import Plan
@@ -98,6 +98,7 @@ _ASKING = regex(
 ask nothing at all."""
 
 _MATTER = regex(r"[a-z](_\d+)\b")
+_ROLE = regex(r"\b([a-z]\w*)\.")
 _WANTING = regex(r"\b(?:need (?:the|its|his|her|their|your)|give)\b(?P<wanted>[^.?!\n]*)", re.IGNORECASE)
 """Words that ask to be told something if what they want is a fact: the professor, but not the deposit back. *I'd like
 the voucher* wants the voucher."""
@@ -110,7 +111,8 @@ def _unasked(subject: Subject) -> str | None:
     if intent.outcome != "fulfil" or not subject.facts:
         return None
     for suffix, said in _messages(subject.candidate):
-        due = [tell for tell in intent.tell if suffix is None or _matter(tell) == suffix]
+        own = [tell for tell in intent.tell if _matter(intent, tell) == suffix and not is_pried(tell)]
+        due = intent.tell if suffix is None else own
         if not all(is_owed(intent, tell) for tell in due) and not _asks(intent, said.replace("to say", "")):
             fact = subject.facts[0]
             return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"
@@ -132,10 +134,13 @@ def _messages(candidate: Candidate) -> Iterator[tuple[str | None, str]]:
             yield f"_{composed}", said
 
 
-def _matter(tell: Tell) -> str:
-    """What the names in a fact end in."""
+def _matter(intent: Intent, tell: Tell) -> str | None:
+    """What the names in a fact end in; None for a fact about the person, whom all matters share."""
     found = _MATTER.search(f"{tell.is_} {tell.about or ''}")
-    return found[1] if found else ""
+    if found:
+        return found[1]
+    shared = {name for name, role in intent.roles.items() if role.of is None and role.by == "identity"}
+    return None if {*_ROLE.findall(tell.is_)} <= shared else ""
 
 
 def _asks(intent: Intent, text: str) -> bool:

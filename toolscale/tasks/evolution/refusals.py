@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from toolscale.environment.environment import Environment
 from toolscale.language.phrasing import alternatives
 from toolscale.records import CallStep, Intent, Request, Role, Rule, Tell
+from toolscale.tasks.asking import DENIED
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.lawful import broken_case, calls_of_steps
 from toolscale.tasks.message import NEXT
@@ -77,7 +78,7 @@ def pry(environment: Environment, intent: Intent, name: str) -> Intent:
         if private.roles[first].is_ == intent.roles[root].is_
         else []
     )
-    no = Tell.model_construct(kind="bool", is_="0", about=private.about)
+    no = Tell.model_construct(kind="bool", is_=DENIED, about=private.about)
     return intent.model_copy(
         update={
             "roles": {**intent.roles, **private.roles},
