@@ -21,4 +21,5 @@ PARAMS = {
     "budget": Param(5.0, type="number", exclusiveMinimum=0, description="Dollars that the model may cost at most."),
     "intents": Param(25, type="integer", minimum=6, maximum=60, description="Kinds of requests that are wanted."),
     "rounds": Param(6, type="integer", minimum=1, maximum=20, description="Replies that a step may take."),
+    "phrase": Param(True, type="boolean", description="Whether the model writes whole first messages in the end."),
 }

@@ -37,7 +37,9 @@ def test_a_person_reads_a_draft_and_takes_it(live_airflow: LiveAirflow, tmp_path
     admin.wait_for_dag(DAG)
     with chat_server(reply=reply) as server:
         use(admin, server, domains)
-        run_id = admin.trigger(DAG, {"name": "Village library", "intents": 6, "rounds": 3, "budget": 1})
+        run_id = admin.trigger(
+            DAG, {"name": "Village library", "intents": 6, "rounds": 3, "budget": 1, "phrase": False}
+        )
         asked = question(admin, run_id, DAG)
         assert {headers["authorization"] for headers in server.headers} == {"Bearer sk-draft"}
     assert asked["subject"] == "Take this domain?"

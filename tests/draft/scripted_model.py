@@ -45,6 +45,10 @@ WRONG = {
 }  # fmt: skip
 
 
+FRAMED = "Could you move {loan} back by {days} days for me? I'd like to know the new date too, so when is it due then?"
+"""A whole message that the model writes for `postpone_loan`; for other shapes it has none."""
+
+
 def block(file: str, value: Any) -> str:
     text = value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False)
     return f"```{'md' if file.endswith('.md') else 'yaml'} {file}\n{text.rstrip()}\n```\n"
@@ -61,6 +65,11 @@ def reply(body: dict[str, Any]) -> Answer:
     """Answer as a model might: the population with an unknown table, the tools with a wrong column at first, and an
     intent that is never right."""
     prompt = str(body["messages"][-1]["content"])
+    if "Messages:" in prompt:
+        return said(json.dumps({"wrong": []}), usage=PRICE)
+    if shape := re.findall(r"^## (.*)$", prompt, re.MULTILINE)[-1:] if '"nobody"' in prompt else []:
+        written = [{"text": "x", "say": FRAMED}] if shape == ["postpone_loan"] else []
+        return said(json.dumps({"messages": written, "nobody": ""}), usage=PRICE)
     if "Plan the domain" in prompt:
         return said(json.dumps(BRIEF), usage=PRICE)
     wanted = re.findall(r"^Write (?:in )?`(\S+)`", prompt, re.MULTILINE)
@@ -72,7 +81,7 @@ def reply(body: dict[str, Any]) -> Answer:
         if "'loan'" in prompt:
             return said(block("population.yaml", TEXTS["population.yaml"] + "remove: [loan]\n"), usage=PRICE)
         return said(block("intents.yaml", {"intents": []}), usage=PRICE)
-    written = {
+    files = {
         "schema.yaml": block("schema.yaml", TEXTS["schema.yaml"]),
         "population.yaml": block("population.yaml", TEXTS["population.yaml"].replace("table: loans", "table: loan")),
         "language.yaml": block("language.yaml", {**language, "acts": {}}),
@@ -81,4 +90,4 @@ def reply(body: dict[str, Any]) -> Answer:
         "policy.md": block("policy.md", TEXTS["policy.md"]) + block("rules.yaml", TEXTS["rules.yaml"]),
         "intents.yaml": block("intents.yaml", {"intents": [*yaml.safe_load(TEXTS["intents.yaml"])["intents"], WRONG]}),
     }
-    return said(written[wanted[0]], usage=PRICE)
+    return said(files[wanted[0]], usage=PRICE)

@@ -50,7 +50,7 @@ def test_of_several_first_replies_the_one_that_covers_most_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = ["draft", "Library!", "--intents", "6", "--rounds", "3", "--candidates", "2", "--in"]
+    arguments = ["draft", "Library!", "--intents", "6", "--rounds", "3", "--no-phrase", "--candidates", "2", "--in"]
     with chat_server(reply=model) as server:
         use(monkeypatch, server.base_url)
         assert main([*arguments, "a", "--json"]) == 0

@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 import yaml
 from chat_server import Answer, ChatServer, chat_server, said
-from scripted_model import BRIEF, PRICE, TEXTS, block, reply, use
+from scripted_model import BRIEF, FRAMED, PRICE, TEXTS, block, reply, use
 from served_recording import served
 
 from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
 from toolscale.draft.entries import DEEP
 from toolscale.draft.outline import INTENTS
+from toolscale.environment.admission_file import read_admission
 from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 from toolscale.records import Intent
@@ -33,7 +34,8 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ChatServ
 
 
 def draft(root: Path, *more: str) -> int:
-    return main(["draft", "Library!", "--intents", "6", "--rounds", "3", "--in", str(root), *more])
+    arguments = ("Library!", "--intents", "6", "--rounds", "3", "--no-phrase", "--in", str(root))
+    return main(["draft", *arguments, *more])
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -80,6 +82,36 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
         "drafted by the model `m` (this is attested, not checked): 10 replies, 10,000 tokens read, 5,000 written, "
         "$0.0600, which is $0.015000 for each task (brief $0.0060, schema $0.0060, population $0.0120, "
     ) in card
+
+
+def test_whole_messages_are_written_in_the_end_and_what_ends_that_takes_no_domain_away(
+    server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("draft", "Library!", "--intents", "6", "--rounds", "3", "--in")
+    assert main([*arguments, "a", "--record", "run.jsonl.gz", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["frames"], made["unphrased"]) == (1, "")
+    folder = tmp_path / "a" / "library"
+    (frames,) = load_environment(folder).spec.frames.frames
+    assert (frames.shape, [each.say for each in frames.say]) == ("postpone_loan", [FRAMED])
+    assert read_admission(folder).environment_hash == load_environment(folder).hash
+    drafted = load_environment(folder).spec.world.drafted
+    assert drafted is not None and list(drafted.stages)[-2:] == ["phrase", "phrase_read"]
+    assert drafted.total.replies == len(server.asked)
+    with served(tmp_path / "run.jsonl.gz") as address:
+        use(monkeypatch, address)
+        assert main([*arguments, "b", "--replies", "other.sqlite"]) == 0
+    assert contents(tmp_path / "b" / "library") == contents(folder)
+
+    def silent(body: dict[str, Any]) -> Answer:
+        return said("no JSON") if '"nobody"' in str(body["messages"][-1]["content"]) else reply(body)
+
+    capsys.readouterr()
+    with chat_server(reply=silent) as other:
+        use(monkeypatch, other.base_url)
+        assert main([*arguments, "c", "--replies", "third.sqlite"]) == 0
+    assert "messages for its requests are lacking: " in capsys.readouterr().err
+    assert main(["synthesize", "c/library", "--tasks", "4", "--out", "made"]) == 0
 
 
 @pytest.mark.slow("tests/draft/test_draft.py")

@@ -88,7 +88,7 @@ def model(body: dict[str, Any]) -> Answer:
 
 
 def draft(root: Path, *more: str) -> int:
-    return main(["draft", "shop", "--intents", "6", "--rounds", "2", "--in", str(root), *more])
+    return main(["draft", "shop", "--no-phrase", "--intents", "6", "--rounds", "2", "--in", str(root), *more])
 
 
 def test_a_domain_is_drafted_from_a_database_and_no_row_leaves_it(

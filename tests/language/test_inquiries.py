@@ -23,6 +23,7 @@ REPLIES = (
     reply("bill", "row", "text", "bill", "biller"),
     reply("source", "row", "text", "account", "nickname", held=False),
     reply("amount", "value", "money", "amount"),
+    reply("until", "value", "date", "until"),
 )
 WHO = ("client.full_name", "client.date_of_birth")
 
@@ -39,6 +40,8 @@ WHO = ("client.full_name", "client.date_of_birth")
         ("Which account should I pay the bill from?", ("source",)),
         ("You have several unpaid bills. Which one is it?", ("bill",)),
         ("How much would you like to send?", ("amount",)),
+        ("Which date do you want?", ("until",)),
+        ("Which one, and on which date?", ("bill", "until")),
         ("Please tell me:\n- your full name\n- when you were born\n- which bill it is", (*WHO, "bill")),
         ("So that I can find the bill, please tell me your full name.", ("client.full_name",)),
         ("It's not clear to me which bill you have in mind.", ("bill",)),

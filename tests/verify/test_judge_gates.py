@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import pytest
 from courts import Court, OpenCourt, failures, first
 
-from toolscale.environment.environment import Environment
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import ToolCall
 from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.judge import Judge
 from toolscale.verify.states import EndState, EndStates
 
 EXACTLY = "in a way that reads back as exactly that"
@@ -118,6 +122,27 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
     changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"))
     found = ambiguities(changed, "renew_due_first")
     assert any(finding.startswith("loan could be ln_") for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("order", "word", "finding"),
+    [
+        ("0 - (days_between(:today, loan.due_on) + loan.renewals)", "longest", ""),
+        ("days_between(:today, loan.due_on) + loan.renewals", "shortest", ""),
+        ("days_between(:today, loan.due_on) + loan.renewals", "longest", "takes the lowest first"),
+        ("0 - (days_between(:today, loan.due_on) + loan.renewals)", "shortest", "takes the highest first"),
+    ],
+)
+def test_an_order_by_several_columns_points_where_its_words_do(
+    plant: OpenCourt, order: str, word: str, finding: str
+) -> None:
+    changed = plant(
+        ("intents.yaml", "first: loan.due_on", f'first: "{order}"'),
+        ("intents.yaml", "text: whichever of my open loans is due first", f"text: my open loan with the {word} time"),
+        ("intents.yaml", "cues: [due first, open]", f"cues: [{word}, open]"),
+    )
+    told = f"the words say {word!r}, and {order} {finding}"
+    assert (told in ambiguities(changed, "renew_due_first")) == bool(finding)
 
 
 def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Court, plant: OpenCourt) -> None:
@@ -358,3 +383,19 @@ def test_money_moved_there_and_back_is_superfluous(plant: OpenCourt) -> None:
         found["necessary"]
         == "without charge_fee and pay_fees the rows that were there end the same: one undoes the other"
     )
+
+
+def test_a_quiet_matter_may_be_followed_by_a_question_about_somebody_else() -> None:
+    """What is asked of others is told to nobody, so the first message need not ask for it."""
+    environment = load_environment("travel")
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    with World(environment, rows) as world:
+        source = CandidateSource(environment, world)
+        stream = source.number("postpone_balance+evolved", 0)
+        drawn = (source.draw(0, stream + turn * len(source.streams), "mixed") for turn in range(500))
+        pried = [one for one in drawn if one and one.agenda and one.evolutions == ("quiet", "pry neighbors")]
+        findings = [failures((source, judge), one).get("grounded", "") for one in pried]
+    judge.close()
+    assert findings
+    assert not any("asks nothing" in finding for finding in findings)

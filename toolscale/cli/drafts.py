@@ -52,6 +52,12 @@ candidates = click.option(
 @click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Replies that a step may take.")
 @candidates
 @asks_model
+@click.option(
+    "--phrase/--no-phrase",
+    default=True,
+    show_default=True,
+    help="Have whole first messages written in the end, as `toolscale phrase` does.",
+)
 @click.option("--if-missing", is_flag=True, help="Do nothing where the folder is there already.")
 @as_json
 def draft(
@@ -66,11 +72,12 @@ def draft(
     candidates: int,
     replies: Path,
     record: Path | None,
+    phrase: bool,
     if_missing: bool,
     json_: bool,
 ) -> None:
     """Have a model draft the domain NAME ("pet insurance"): tables, rows, tools, policy and intents, each admitted
-    before the next.
+    before the next, and in the end whole first messages for its requests.
 
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2).
@@ -93,6 +100,7 @@ def draft(
         rounds=rounds,
         candidates=candidates,
         record=record,
+        phrase=phrase,
     )
     left = f"the files so far and the transcript are in {settings.work / domain_of(name)}"
     with telling_costs(ledger, is_priced=model.price is not None, json_=json_, rest=left):
@@ -195,14 +203,19 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
                 "folder": str(made.folder),
                 "steps": [step.facts() for step in made.steps],
                 "streams": [item.facts() for item in made.yields],
+                "frames": made.frames,
+                "unphrased": made.unphrased,
                 "costs": costs_told(ledger, is_priced=priced),
             }
         )
     print_yields(made.yields, made.folder.name)
     print_costs(ledger, priced)
     _print_steps(made.steps)
-    say(f"{made.folder} is admitted; read it, and run: toolscale phrase {made.folder}")
-    say(f"Whole messages are written then; without them, requests are composed: toolscale synthesize {made.folder}")
+    if made.unphrased:
+        say(f"messages for its requests are lacking: {made.unphrased}", err=True)
+    if made.unphrased or not made.frames:
+        say(f"requests without a whole message are composed; have them written: toolscale phrase {made.folder}")
+    say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
 
 
 def _print_steps(steps: Sequence[StepReport]) -> None:

@@ -18,9 +18,10 @@ from toolscale.draft.outline import INTENTS, STEPS
 from toolscale.draft.sources import Source
 from toolscale.environment.admission_file import write_admission
 from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.environment.references import domain_problem
 from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
-from toolscale.errors import SpecError, SpecIssue, UsageError
+from toolscale.errors import ModelUnavailableError, SpecError, SpecIssue, UnusableReplyError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.package_code import beside
@@ -28,6 +29,9 @@ from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
 from toolscale.text_files import visible
 from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
+from toolscale.words.asking import READ_STAGE, STAGE, AskSettings, ask_for_frames
+from toolscale.words.frames import FILE as FRAMES
+from toolscale.words.shapes import Workshop
 from toolscale.yaml_files import read_yaml
 
 AUTHORING = beside("docs/authoring.md")
@@ -36,8 +40,12 @@ AUTHORING = beside("docs/authoring.md")
 FIRST = ("brief", "wishes")
 """What a model is asked for before it writes files."""
 
-DRAFTED_FILES = (*(name for name in FILES if name not in OPTIONAL), POLICY_TEXT, "admission.json")
-"""What a folder of a drafted domain holds."""
+_ALWAYS = (*(name for name in FILES if name not in OPTIONAL), POLICY_TEXT, "admission.json")
+
+
+def drafted_files(folder: Path) -> tuple[str, ...]:
+    """Return what a folder of a drafted domain holds: whole messages only where a model wrote some."""
+    return (*_ALWAYS, FRAMES) if (folder / FRAMES).exists() else _ALWAYS
 
 
 @dataclass
@@ -47,6 +55,10 @@ class Drafted:
     folder: Path
     steps: list[StepReport]
     yields: list[Yield]
+    frames: int = 0
+    """Whole messages that were written for it."""
+    unphrased: str = ""
+    """Why some that it lacks were not written."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,8 @@ class DraftSettings:
     """What it is drafted from, beside its name."""
     record: Path | None = None
     """A file for the replies of this run, to be served again."""
+    phrase: bool = True
+    """Whether whole first messages are written in the end, each tried by every gate."""
 
 
 def domain_of(name: str) -> str:
@@ -103,9 +117,11 @@ def draft_domain(
         measured[:] = measure_yields(load_environment(folder))
         return [*barren(measured), *poor(measured)]
 
-    async def run() -> tuple[list[StepReport], DraftOrigin]:
+    used, books = dict[str, None](), ledger or Ledger()
+
+    async def run() -> list[StepReport]:
         with ReplyStore(settings.replies) as store:
-            async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
+            async with ChatClient(model, store, Budget(settings.max_cost), books, used) as client:
                 drafter = Drafter(
                     client, name, drafting, authoring_page(), check, measure, lambda folder: monotonous(measured),
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
@@ -114,18 +130,48 @@ def draft_domain(
                 try:
                     await drafter.draft()
                 finally:
-                    write_file(work / "transcript.md", transcript_of(store, list(client.used)).encode())
+                    write_file(work / "transcript.md", transcript_of(store, list(used)).encode())
                     if settings.record is not None:
-                        write_recording(settings.record, store, client.used, client.name)
-                return drafter.steps, origin_of(model, store.lines(list(client.used)), drafter.steps)
+                        write_recording(settings.record, store, used, client.name)
+                return drafter.steps
 
-    steps, origin = asyncio.run(run())
-    _sign(drafting, origin)
+    steps = asyncio.run(run())
+    made = Drafted(target, steps, measured)
+    if settings.phrase:
+        _phrase(drafting, model, settings, books, used, made, report)
+    with ReplyStore(settings.replies) as store:
+        write_file(work / "transcript.md", transcript_of(store, list(used)).encode())
+        _sign(drafting, origin_of(model, store.lines(list(used)), steps))
     write_admission(drafting, admit_domain(drafting, cache))
     if any(step.dropped for step in steps):
         measure(drafting)
     put_folder(drafting, target)
-    return Drafted(target, steps, measured)
+    return made
+
+
+def _phrase(
+    folder: Path,
+    model: ChatModel,
+    settings: DraftSettings,
+    ledger: Ledger,
+    used: dict[str, None],
+    made: Drafted,
+    report: Callable[[str], None],
+) -> None:
+    """Have whole first messages written for a domain. It is a domain without them too, so what ends this is told, and
+    takes nothing away."""
+    environment = load_environment(folder)
+    workshop = Workshop(environment, populate(environment))
+    asking = AskSettings((), settings.max_cost, settings.replies, settings.record)
+    report("messages: written as people would, for the shapes of requests")
+    try:
+        asked = ask_for_frames(workshop, model, asking, ledger, used)
+        made.frames, made.unphrased = asked.added.kept, asked.stopped
+    except (ModelUnavailableError, UnusableReplyError) as error:
+        made.unphrased = str(error)
+    finally:
+        workshop.close()
+    report(f"messages: {made.frames} written{f'; {made.unphrased}' if made.unphrased else ''}")
 
 
 def origin_of(
@@ -142,7 +188,8 @@ def origin_of(
             output_tokens=old.output_tokens + reply.output_tokens,
             usd=round((old.usd or 0.0) + reply.dollars, 6) if model.price is not None else None,
         )
-    order = {step: stages[step] for step in (*FIRST, *(each.name for each in (*STEPS, INTENTS))) if step in stages}
+    steps_of = (*FIRST, *(each.name for each in (*STEPS, INTENTS)), STAGE, READ_STAGE)
+    order = {step: stages[step] for step in steps_of if step in stages}
     candidates = {step.name: tuple(step.candidates) for step in steps if step.candidates}
     return DraftOrigin(model=model_name(model), prompts=PROMPTS_VERSION, stages=order, candidates=candidates)
 
@@ -183,7 +230,7 @@ def put_folder(made: Path, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir()
-        for file in DRAFTED_FILES:
+        for file in drafted_files(made):
             shutil.copyfile(made / file, beside / file)
         sync_folder(beside)
         beside.rename(target)

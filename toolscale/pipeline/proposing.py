@@ -24,9 +24,9 @@ from toolscale.errors import SpecError, SpecIssue, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.drafting import (
-    DRAFTED_FILES,
     admission_issues,
     authoring_page,
+    drafted_files,
     model_name,
     origin_of,
     put_folder,
@@ -171,7 +171,7 @@ def _copy_files(folder: Path, copy: Path) -> None:
     with storage_errors("write", copy):
         shutil.rmtree(copy, ignore_errors=True)
         copy.mkdir(parents=True)
-        for file in (*DRAFTED_FILES, *OPTIONAL):
+        for file in dict.fromkeys((*drafted_files(folder), *OPTIONAL)):
             if (folder / file).is_file():
                 shutil.copyfile(folder / file, copy / file)
 

@@ -22,7 +22,7 @@ from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import APPROVED
 from toolscale.errors import DatasetError, UsageError
 from toolscale.models.chat import ChatModel, Ledger
-from toolscale.pipeline.drafting import DRAFTED_FILES, Drafted, DraftSettings, domain_of, draft_domain, put_folder
+from toolscale.pipeline.drafting import Drafted, DraftSettings, domain_of, draft_domain, drafted_files, put_folder
 from toolscale.pipeline.stages import synthesize
 from toolscale.temporary_folders import temporary_folder
 from toolscale.text_files import printable
@@ -36,13 +36,20 @@ _REPLIES, _TRANSCRIPT = "replies.sqlite", "transcript.md"
 
 
 def draft_settings(given: Mapping[str, Any], database: str | None = None) -> DraftSettings:
-    """Return what a draft may take, as a run was given it: `source`, `only`, `policy`, `budget`, `intents`, `rounds`.
-    `database` is the URL of a database instead of `source`. UsageError if they cannot be read, or both are given."""
+    """Return what a draft may take, as a run was given it: `source`, `only`, `policy`, `budget`, `intents`, `rounds`,
+    `phrase`. `database` is the URL of a database instead of `source`. UsageError if they cannot be read, or both are
+    given."""
     if database and given["source"]:
         raise UsageError("the run was given a source and a connection; give one of them")
     policy = Path(given["policy"]) if given["policy"] else None
     source = read_source(database or given["source"] or None, tuple(given["only"] or ()), policy)
-    return DraftSettings(max_cost=given["budget"], source=source, wishes=given["intents"], rounds=given["rounds"])
+    return DraftSettings(
+        max_cost=given["budget"],
+        source=source,
+        wishes=given["intents"],
+        rounds=given["rounds"],
+        phrase=given["phrase"],
+    )
 
 
 def prepare_draft(
@@ -64,6 +71,7 @@ def prepare_draft(
         where = DraftSettings(
             root=local / "made", work=local / "work", replies=local / _REPLIES,
             max_cost=settings.max_cost, source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
+            phrase=settings.phrase,
         )  # fmt: skip
         try:
             made = draft_domain(name, model, where, log.info, ledger)
@@ -71,7 +79,7 @@ def prepare_draft(
             for file, found in ((_REPLIES, local / _REPLIES), (_TRANSCRIPT, where.work / domain / _TRANSCRIPT)):
                 if found.exists():
                     write_file(place / file, found.read_bytes())
-        for file in DRAFTED_FILES:
+        for file in drafted_files(made.folder):
             write_file(place / "environment" / file, (made.folder / file).read_bytes())
         body = _body(domain, made, _tasks(made.folder, local / "tasks"), settings.source)
         return {"domain": domain, "folder": url_of(place / "environment"), "hash": _hash(made.folder), "body": body}
@@ -97,7 +105,7 @@ def place_draft(folder: str, domain: str, expected: str, *, domains: str | Path 
 
 
 def _hash(folder: Path) -> str:
-    return content_hash({file: (folder / file).read_text(encoding="utf-8") for file in DRAFTED_FILES})
+    return content_hash({file: (folder / file).read_text(encoding="utf-8") for file in drafted_files(folder)})
 
 
 def _tasks(folder: Path, out: Path) -> list[Mapping[str, Any]]:

@@ -21,7 +21,7 @@ from toolscale.words.frames import LONGEST, shape_told, told
 from toolscale.words.phrasing import Added, GivenFrame, frame_faults, keep_frames, known_messages
 from toolscale.words.shapes import Shape, Workshop
 
-STAGE = "phrase"
+STAGE, READ_STAGE = "phrase", "phrase_read"
 ROUNDS = 3
 """Replies for a shape: the first one, and two that mend it."""
 MOST_TOKENS = 4_096
@@ -60,14 +60,20 @@ class Asked:
     """Why it stopped early: the cap on dollars."""
 
 
-def ask_for_frames(workshop: Workshop, model: ChatModel, settings: AskSettings, ledger: Ledger) -> Asked:
+def ask_for_frames(
+    workshop: Workshop,
+    model: ChatModel,
+    settings: AskSettings,
+    ledger: Ledger,
+    used: dict[str, None] | None = None,
+) -> Asked:
     """Have a model write the messages that shapes lack; put those that hold into `frames.yaml`. What has enough is not
     asked for, so a second call goes on. What a ChatClient raises; a cap on dollars ends the asking, and what was paid
-    for is kept."""
+    for is kept. `used`: keys of replies that a recording is to hold besides; those of this call are added."""
     name = model.endpoint.model
     done = {each.shape for each in workshop.environment.spec.frames.nobody if name in each.by}
     wanted = [each for each in workshop.lacking(settings.shapes) if each.name not in done]
-    found = asyncio.run(_Asker(workshop, model, settings, ledger).ask(wanted))
+    found = asyncio.run(_Asker(workshop, model, settings, ledger).ask(wanted, {} if used is None else used))
     held, unusable, stopped = list[GivenFrame](), list[str](), ""
     errors = list[BaseException]()
     for part in found:
@@ -93,9 +99,8 @@ class _Asker:
         self._told = f"{told(workshop.environment)}\n{_REPLY}"
         self._known = known_messages(workshop)
 
-    async def ask(self, shapes: Sequence[Shape]) -> list[list[GivenFrame] | BaseException]:
+    async def ask(self, shapes: Sequence[Shape], used: dict[str, None]) -> list[list[GivenFrame] | BaseException]:
         """Return what was written for each shape."""
-        used: dict[str, None] = {}
         budget = Budget(self.settings.max_cost, spent=self.ledger.total().paid_usd)
         with ReplyStore(self.settings.replies) as store:
             async with ChatClient(self.model, store, budget, self.ledger, used) as client:
@@ -142,9 +147,7 @@ class _Asker:
         prompt = prompt_template("toolscale.words", "read_frames.md.jinja").render(
             title=world.title, description=world.description.strip().rstrip("."), shape=page, messages=messages
         )
-        value = await client.ask_json(
-            ChatRequest(f"{STAGE} read", _asking(prompt), schema=_READ, max_tokens=MOST_TOKENS)
-        )
+        value = await client.ask_json(ChatRequest(READ_STAGE, _asking(prompt), schema=_READ, max_tokens=MOST_TOKENS))
         found = {each["number"]: each["why"] for each in value["wrong"]}
         return {say: found[number] for number, say in enumerate(messages, 1) if number in found}
 
