@@ -96,6 +96,7 @@ def test_a_quote_inside_a_text_is_written_twice() -> None:
         ("-(0 - fine.amount_cents)", ("amount_cents", True)),
         ("days_between(fine.due_on, :today)", ("due_on", False)),
         ("fine.amount_cents * 2", None),
+        ("minutes_between(train.departs_time, policy.day_end)", ("departs_time", False)),
         ("0 - days_between(fine.sent_on, fine.due_on)", None),
     ],
 )

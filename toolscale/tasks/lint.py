@@ -169,11 +169,16 @@ def order_of(first: str) -> tuple[str, bool] | None:
         node = node.expression if isinstance(node, exp.Sub) else node.this
     if isinstance(node, exp.Anonymous) and node.name.lower() in _BETWEEN and len(node.expressions) == 2:
         start, end = node.expressions
-        if isinstance(start, exp.Column) and isinstance(end, exp.Column):
+        if _is_of_row(start) == _is_of_row(end):
             return None
-        ascending ^= isinstance(start, exp.Column)
-        node = start if isinstance(start, exp.Column) else end
+        ascending ^= _is_of_row(start)
+        node = start if _is_of_row(start) else end
     return (node.name, ascending) if isinstance(node, exp.Column) else None
+
+
+def _is_of_row(node: exp.Expr) -> bool:
+    """Whether an expression is a column of a row, and not what the policy or the request says."""
+    return isinstance(node, exp.Column) and node.table not in ("policy", "say")
 
 
 _INTO = regex(r"\b(?:to|into|onto)\]? \{(\w+)\}")
