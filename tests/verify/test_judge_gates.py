@@ -124,6 +124,13 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
     assert any(finding.startswith("loan could be ln_") for finding in found)
 
 
+def test_all_of_them_is_no_word_for_which(plant: OpenCourt) -> None:
+    """*All my open loans* does not say that the overdue ones stay."""
+    edit = "where: loan.status = 'open', take: all"
+    changed = plant(("intents.yaml", edit, f"{edit[:-11]} AND loan.due_on >= :today, take: all"))
+    assert any("no word says loan.due_on >= :today" in finding for finding in ambiguities(changed, "return_all"))
+
+
 @pytest.mark.parametrize(
     ("order", "word", "finding"),
     [

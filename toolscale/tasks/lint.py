@@ -145,10 +145,20 @@ def _directions(plan: Plan) -> Found:
                     break
 
 
-SIZES = dict.fromkeys(("lowest", "smallest", "least", "fewest", "cheapest", "lower", "smaller", "shortest"), True)
+SIZES = dict.fromkeys(
+    (
+        "lowest", "smallest", "least", "fewest", "cheapest", "lower", "smaller", "shortest", "nearest", "closest",
+        "lightest", "weakest", "coldest", "slowest",
+    ),
+    True,
+)  # fmt: skip
 SIZES |= dict.fromkeys(
-    ("highest", "largest", "biggest", "most", "greatest", "higher", "larger", "bigger", "longest", "dearest"), False
-)
+    (
+        "highest", "largest", "biggest", "most", "greatest", "higher", "larger", "bigger", "longest", "dearest",
+        "furthest", "farthest", "heaviest", "strongest", "windiest", "warmest", "hottest", "wettest", "fastest",
+    ),
+    False,
+)  # fmt: skip
 """Words of size -> whether the lowest value comes first."""
 
 TIMES = dict.fromkeys(("earliest", "first", "oldest", "older", "earlier", "next", "soonest"), True)

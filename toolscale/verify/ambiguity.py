@@ -38,6 +38,9 @@ KEPT = 4_096
 Selected = tuple[Statement, tuple[Bind, ...]]
 """A statement, and where its bound values come from."""
 
+_EVERY = frozenset(("all", "every", "each", "both", "any", "everything"))
+"""Cues that say how many, and not which."""
+
 ALTERNATIVES = 12
 """How many other rows are tried per role, in the order of the superlative."""
 
@@ -196,9 +199,7 @@ class Ambiguity:
         bare = text.replace(f"{role.name}.", "")
         if bare in adjectives:
             return contains_words(request, adjectives[bare])
-        if text not in self._words:
-            self._words[text] = _words_of(parse_expression(text, "intents.yaml", role.name))
-        literals, names_slot = self._words[text]
+        literals, names_slot = self._words_of(text)
         if None in literals:
             return False  # a number in a predicate is said by its adjective or not at all
         if literals:
@@ -212,7 +213,34 @@ class Ambiguity:
                 # What another row is called states nothing.
                 request = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "", request, flags=re.IGNORECASE)
             return all(contains_words(request, literal) for literal in literals if literal is not None)
-        return names_slot or self._has_cues(subject, role)
+        return names_slot or (self._has_cues(subject, role) and self._has_own_cue(subject, role))
+
+    def _has_own_cue(self, subject: Subject, role: RolePlan) -> bool:
+        """Whether a set has a cue for each of its conditions that neither says a word of its own nor compares with what
+        is said: *all* says that it is all of them, and not which."""
+        if role.role.take != "all":
+            return True
+        adjectives = self.environment.spec.language.adjectives.get(role.table, {})
+        conditions = self._conjuncts[(_plan_name(subject), role.name)]
+        bare = [text.replace(f"{role.name}.", "") for text in conditions]
+        told = {adjectives[text] for text in bare if text in adjectives}
+        told |= {literal for text in conditions for literal in self._words_of(text)[0] if literal is not None}
+        spare = [
+            cue
+            for cue in role.role.cues
+            if cue.lower() not in _EVERY and not any(contains_words(cue, word) for word in told)
+        ]
+        needing = [
+            text
+            for text, short in zip(conditions, bare, strict=True)
+            if short not in adjectives and self._words_of(text) == ((), False)
+        ]
+        return len(spare) >= len(needing)
+
+    def _words_of(self, text: str) -> tuple[tuple[str | None, ...], bool]:
+        if text not in self._words:
+            self._words[text] = _words_of(parse_expression(text, "intents.yaml", "where"))
+        return self._words[text]
 
     def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> Selected:
         """Compile the statement of a role, once for all plans in which its names mean the same."""
