@@ -63,7 +63,7 @@ def held_back(plan: Plan, environment: Environment, rng: random.Random) -> Held:
 
 
 def besides(plan: Plan, held: Held, rows: Mapping[str, Sequence[Mapping[str, Any]]], say: Mapping[str, Any]) -> Held:
-    """Return what is held back, without the rows that the rest of the message names anyway: *one of my bookings* is no
+    """Return what is held back, without the rows that the rest of the message names anyway: *my booking* is no
     secret where it is to be moved to another show of the same film."""
     said = {name: {row[0][column] for column in plan.roles[name].said} for name, row in rows.items() if row}
     values = {name: {value} for name, value in say.items()}
@@ -161,7 +161,7 @@ def _frames(whose: LanguageSpec | Persona) -> Iterator[str]:
 
 def _things(plan: Plan, language: LanguageSpec, speaker: str | None) -> Iterator[tuple[str, str, float]]:
     """Yield the thing that the deed is done to, where the speaker has several of its kind and it is named by columns:
-    *one of my bills* can be any of them."""
+    *my bill* can be any of them."""
     tables = [role.table for role in plan.roles.values()]
     for name, role in plan.roles.items():
         own = speaker is not None and (
@@ -170,7 +170,7 @@ def _things(plan: Plan, language: LanguageSpec, speaker: str | None) -> Iterator
         named = role.said and role.first is None and role.role.take == "one" and role.table not in language.shared
         by_column = any("{" + f"{name}." in request.say for request in plan.intent.requests)
         if own and named and tables.count(role.table) == 1 and not by_column:
-            yield name, f"one of my {language.plurals.get(role.table, role.table.replace('_', ' '))}", OBJECT_SHARE
+            yield name, f"my {noun_of(role.table, language)}", OBJECT_SHARE
             return
 
 
