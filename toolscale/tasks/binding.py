@@ -21,7 +21,7 @@ from toolscale.environment.world import World
 from toolscale.records import QUIET, Answer, Candidate, DrawnTurns, Intent, Request, Slot
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.channel import context_of, is_signed_in
-from toolscale.tasks.dialogue import NOTHING_HELD, Held, besides, held_back, speaker_of
+from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back, speaker_of
 from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines, is_quiet
 from toolscale.tasks.frames import (
     Matter,
@@ -196,7 +196,7 @@ class CandidateSource:
             case = self._case(plan, self._ways(seed, number, evolutions), rng)
             if case is None:
                 return None
-            manner = self._manner(plan, case, intent.id, evolutions, seed, number, turns, frames)
+            manner = self._manner(plan, intent.id, evolutions, seed, number, turns, frames)
         except Inapplicable:
             return None
         # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
@@ -252,7 +252,6 @@ class CandidateSource:
     def _manner(
         self,
         plan: Plan,
-        case: Case,
         intent_id: str,
         evolutions: tuple[str, ...],
         seed: int,
@@ -267,7 +266,6 @@ class CandidateSource:
         language, rng = self.environment.spec.language, self._rng("channel", seed, number)
         speaker = speaker_of(plan, language)
         held = held_back(plan, self.environment, self._rng("held", seed, number)) if talked else NOTHING_HELD
-        held = besides(plan, held, case.rows, case.say)
         if frames is None and not all(self._can_say(matter, speaker, held) for matter in matters):
             held = {name: vague for name, vague in held.items() if name not in plan.roles or name == speaker}
         if talked and not held and len(matters) == 1:

@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from toolscale.environment.column_kinds import kind_of_column
 from toolscale.environment.environment import Environment
@@ -60,19 +60,6 @@ def held_back(plan: Plan, environment: Environment, rng: random.Random) -> Held:
     options = [*([(speaker, "", IDENTITY_SHARE)] if speaker else []), *_things(plan, language, speaker), *_values(plan)]
     held = {name: vague for name, vague, share in options if rng.random() < share}
     return held or {name: vague for name, vague, _ in options[:1]}
-
-
-def besides(plan: Plan, held: Held, rows: Mapping[str, Sequence[Mapping[str, Any]]], say: Mapping[str, Any]) -> Held:
-    """Return what is held back, without the rows that the rest of the message names anyway: *my booking* is no
-    secret where it is to be moved to another show of the same film."""
-    said = {name: {row[0][column] for column in plan.roles[name].said} for name, row in rows.items() if row}
-    values = {name: {value} for name, value in say.items()}
-
-    def is_named(name: str) -> bool:
-        others = [given for other, given in (said | values).items() if other != name and other not in held]
-        return bool(said.get(name)) and said[name] <= set().union(*others)
-
-    return {name: vague for name, vague in held.items() if not is_named(name)}
 
 
 @dataclass(frozen=True)

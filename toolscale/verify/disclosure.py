@@ -26,11 +26,15 @@ def undisclosed(subject: Subject) -> str | None:
     if [(each.about, each.sort, each.kind, each.words) for each in candidate.replies] != known:
         return f"the plan can be asked for {', '.join(about for about, *_ in known)}; the replies answer otherwise"
     values = _values_of(subject)
+    held = {reply.about for reply in candidate.held}
+    besides = {value for about, said in values.items() if about not in held for _, value, _ in said}
     for reply in candidate.held:
         said = values.get(reply.about)
         if said is None:
             return f"the plan knows nothing of {reply.about}, which is held back"
-        if all(_stands(candidate.request, kind, value, subject.today, tense) for kind, value, tense in said):
+        # *My booking* is still left open where it is to be moved to another show of the same film.
+        own = [each for each in said if reply.sort != "row" or each[1] not in besides]
+        if own and all(_stands(candidate.request, kind, value, subject.today, tense) for kind, value, tense in own):
             return f"the request says {reply.about}, which is to be told only when asked"
         for kind, value, tense in said:
             if not _stands(reply.says, kind, value, subject.today, tense):
