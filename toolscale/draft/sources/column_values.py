@@ -117,10 +117,10 @@ class _Numbers:
             self.type, factor = "cents", 100
         elif any(value != math.floor(value) for value in finite):
             self.scaled, factor = True, 100
-        elif finite and column.kind in ("decimal", "real"):
-            self.notes.append("taken for a whole number; each value is one")
         whole = [round(decimal.Decimal(value) * factor) for value in finite]
         self.whole = [number for number in whole if -LARGEST - 1 <= number <= LARGEST]
+        if self.whole and self.type == "int" and not self.scaled and column.kind in ("decimal", "real"):
+            self.notes.append("taken for a whole number; each value is one")
         if beyond := len(held) - len(self.whole):
             self.notes.append(f"{_share(beyond, held)} beyond what can be held; left out of the bounds")
         if self.type == "bool":

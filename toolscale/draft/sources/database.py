@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from toolscale.draft.sources.column_figures import Figures, figures_of
+from toolscale.draft.sources.keys import find_key
 from toolscale.draft.sources.naming import singular, snake
 from toolscale.draft.sources.references import Kinship, is_unique, settle_references
 from toolscale.draft.sources.reflection import FoundColumn, FoundTable, Reflection
@@ -48,7 +49,7 @@ def read_database(reflection: Reflection, only: tuple[str, ...] = ()) -> Source:
     notes = [] if only else [*reflection.notes, *_unread(reflection)]
     found = {table.name: table for table in _chosen(reflection, only, notes)}
     for table in found.values():
-        _find_key(table, notes)
+        find_key(reflection, table, notes)
     kin, before = Kinship(), len(notes)
     ordered = settle_references(reflection, found, kin, notes)
     _must_refer(reflection, found, notes[before:])
@@ -68,9 +69,9 @@ def read_database(reflection: Reflection, only: tuple[str, ...] = ()) -> Source:
 def _unread(reflection: Reflection) -> Iterator[str]:
     """Yield what is not read where nobody chooses tables."""
     if reflection.views:
-        yield f"{_some(reflection.views)}: not read, since they are views"
+        yield f"views are not read: {_some(reflection.views)}"
     if more := [name for name in reflection.tables if name not in reflection.shown]:
-        yield f"{_some(more)}: not read, in another schema; name those that matter with --only"
+        yield f"tables of other schemas are not read: {_some(more)}; name those that matter with --only"
 
 
 def _chosen(reflection: Reflection, only: tuple[str, ...], notes: list[str]) -> list[FoundTable]:
@@ -117,27 +118,6 @@ def _named(name: str, tables: tuple[str, ...]) -> str:
 def _some(names: tuple[str, ...] | list[str]) -> str:
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     return ", ".join(names[:30]) + more
-
-
-def _find_key(table: FoundTable, notes: list[str]) -> None:
-    """Give the table a key: its own, else unique columns that are always filled, else one unique column, else one that
-    is made for it."""
-    spelt = {each.name: each for each in table.columns}
-    table.key = tuple(column.name for name in table.key if (column := table.column(name)))
-    table.unique = [
-        *dict.fromkeys(
-            tuple(column.name for name in columns if (column := table.column(name))) for columns in table.unique
-        )
-    ]
-    if table.key:
-        return
-    filled = [columns for columns in table.unique if not any(spelt[name].nullable for name in columns)]
-    single = [columns for columns in table.unique if len(columns) == 1]
-    table.key = next(iter([*sorted(filled, key=len), *single]), ())
-    if table.key:
-        notes.append(f"{table.name}: no key; {', '.join(table.key)}, which no two rows share, is taken for it")
-    else:
-        notes.append(f"{table.name}: no key; a column for it is made")
 
 
 def _must_refer(reflection: Reflection, found: Mapping[str, FoundTable], lost: list[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from toolscale.draft.sources.checks import settle_checks
 from toolscale.draft.sources.column_types import has_cents, kind_of, labels_of
 from toolscale.draft.sources.reflection import (
     SHORT,
@@ -107,7 +108,7 @@ def _table(name: str, schema: str, table: str, answer: Any) -> FoundTable:
             found.declared.append(FoundReference(tuple(columns), there, tuple(others or ())))
         elif kind == "CHECK":
             check = re.sub(r"^CHECK\s*\((.*)\)$", r"\1", text, flags=re.DOTALL)
-            found.notes.append(f"{name}: the check {check} is not kept")
+            settle_checks(found, [check], "duckdb")
     for index, expressions in answer(
         f"SELECT index_name, expressions FROM duckdb_indexes() WHERE {here} AND is_unique AND NOT is_primary",
         schema, table,

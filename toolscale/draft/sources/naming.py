@@ -17,8 +17,9 @@ _LETTERS = str.maketrans({
 _SCRIPTS = ("CYRILLIC", "GREEK")
 _SOUND = (
     "BE=b VE=v GHE=g DE=d ZHE=zh ZE=z KA=k EL=l EM=m EN=n PE=p ER=r ES=s TE=t EF=f HA=h TSE=ts CHE=ch SHA=sh "
-    "SHCHA=shch IE=e YERU=y SIGN= ALPHA=a BETA=v GAMMA=g DELTA=d EPSILON=e ZETA=z ETA=i THETA=th IOTA=i KAPPA=k LAMDA=l MU=m "
-    "NU=n XI=x OMICRON=o PI=p RHO=r SIGMA=s TAU=t UPSILON=y PHI=f CHI=ch PSI=ps OMEGA=o"
+    "SHCHA=shch IE=e YERU=y SIGN= "
+    "ALPHA=a BETA=v GAMMA=g DELTA=d EPSILON=e ZETA=z ETA=i THETA=th IOTA=i KAPPA=k LAMDA=l MU=m NU=n XI=x OMICRON=o "
+    "PI=p RHO=r SIGMA=s TAU=t UPSILON=y PHI=f CHI=ch PSI=ps OMEGA=o"
 )
 _SOUNDS = dict(pair.split("=") for pair in _SOUND.split())
 """How a letter is written here that Unicode calls by its sound: CYRILLIC SMALL LETTER GHE. Others are written as they

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
+from toolscale.draft.sources.checks import settle_checks
 from toolscale.draft.sources.column_types import Kind, has_cents, kind_of
 from toolscale.draft.sources.reflection import (
     QUESTION_S,
@@ -165,7 +167,8 @@ def _table(table: FoundTable, oid: int, called: dict[int, str], answer: Any) -> 
         elif kind == "f":
             table.declared.append(FoundReference(tuple(columns), called.get(other, "another"), tuple(there)))
         else:
-            table.notes.append(f"{table.name}: the check {text.removeprefix('CHECK ')} is not kept")
+            check = re.sub(r"^CHECK \((.*)\)( NO INHERIT)?( NOT VALID)?$", r"\1", text, flags=re.DOTALL)
+            settle_checks(table, [check], "postgres")
     indexed = _NAMES.format(numbers="(i.indkey::int2[])[0:i.indnkeyatts - 1]", table="i.indrelid")
     for index, is_partial, columns in answer(_UNIQUE.format(oid=oid, columns=indexed)):
         if is_partial:

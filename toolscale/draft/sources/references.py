@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from toolscale.draft.sources.keys import PLAIN_KEYS
 from toolscale.draft.sources.naming import singular, snake
 from toolscale.draft.sources.reflection import FoundReference, FoundTable, Reflection, quote
-
-PLAIN_KEYS = ("id", "key", "no", "nr", "number", "code", "uuid", "pk", "name")
-"""Names of keys that do not say of what."""
 
 Cell = tuple[str, str]
 """(table, column)."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import sqlglot
-from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token
 
+from toolscale.draft.sources.checks import settle_checks
 from toolscale.draft.sources.column_types import has_cents, kind_of
 from toolscale.draft.sources.reflection import (
     SHORT,
@@ -114,7 +115,7 @@ def _table(name: str, answer: Any) -> FoundTable:
             key[at] = column
     table.key = tuple(column for _, column in sorted(key.items()))
     table.declared = [*_references(answer, name)]
-    table.notes += [f"{name}: the check {check} is not kept" for check in checks]
+    settle_checks(table, checks, "sqlite")
     for index, partial in answer(
         "SELECT name, partial FROM pragma_index_list(?) WHERE \"unique\" AND origin <> 'pk'", name
     ):
@@ -139,17 +140,33 @@ def _references(answer: Any, name: str) -> Iterator[FoundReference]:
 
 
 def _declared(sql: str) -> tuple[dict[str, str], list[str]]:
-    """Return the expressions of computed columns, and the checks, that a `CREATE TABLE` has; nothing of one that cannot
-    be parsed."""
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    """Return the expressions of computed columns, and the checks, that a `CREATE TABLE` has. SQLite takes any word for
+    a type, so only the words before parentheses are looked for."""
+    computed, checks = dict[str, str](), list[str]()
     try:
-        created = sqlglot.parse_one(sql, read="sqlite")
-    except (SqlglotError, RecursionError):
-        return {}, []
-    computed = {
-        column.name.lower(): constraint.kind.this.sql("sqlite")
-        for column in created.find_all(exp.ColumnDef)
-        for constraint in column.constraints
-        if isinstance(constraint.kind, exp.ComputedColumnConstraint)
-    }
-    return computed, [check.this.sql("sqlite") for check in created.find_all(exp.CheckColumnConstraint)]
+        tokens = sqlglot.tokenize(sql, read="sqlite")
+    except SqlglotError:
+        return computed, checks
+    depth, column = 0, ""
+    for number, (token, following) in enumerate(pairwise(tokens)):
+        if depth == 1 and tokens[number - 1].text in ("(", ","):
+            column = token.text.lower()
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if depth != 1 or following.text != "(" or token.text.upper() not in ("CHECK", "AS"):
+            continue
+        inner = sql[following.end + 1 : tokens[_closing(tokens, number + 1)].start].strip()
+        if token.text.upper() == "CHECK":
+            checks.append(inner)
+        else:
+            computed[column] = inner
+    return computed, checks
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    """Return the place of the parenthesis that closes another."""
+    depth = 0
+    for place in range(opening, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[place].text, 0)
+        if depth == 0:
+            return place
+    return len(tokens) - 1

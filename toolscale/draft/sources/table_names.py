@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from toolscale.draft.sources.column_figures import Figures
+from toolscale.draft.sources.keys import PLAIN_KEYS
 from toolscale.draft.sources.naming import singular, snake
-from toolscale.draft.sources.references import PLAIN_KEYS
 from toolscale.draft.sources.reflection import FoundTable
 from toolscale.environment.builtins import HANDOVERS
 from toolscale.environment.scaffold import Entity
