@@ -64,12 +64,16 @@ def _reflected(connection: duckdb.DuckDBPyConnection, name: str) -> Reflection:
     return Reflection(
         name, tuple(places), home or tuple(places),
         tuple(view if schema == _HOME else f"{schema}.{view}" for schema, view in views),
-        (), read, _value, answer, lambda error: isinstance(error, _FATAL),
+        (), read, _value, answer, _is_fatal,
     )  # fmt: skip
 
 
 _FATAL = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.ConnectionException)
-"""Errors of the file, not of a question."""
+
+
+def _is_fatal(error: Exception) -> bool:
+    """Return whether an error is of the file, not of a question: a sum that does not fit has no class of its own."""
+    return isinstance(error, _FATAL) or type(error) is duckdb.Error
 
 
 def _value(column: FoundColumn) -> str:

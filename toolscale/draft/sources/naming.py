@@ -45,8 +45,12 @@ def _plain(letter: str) -> str:
 def snake(name: str) -> str:
     """Return a name in small letters, digits and single underscores, beginning with a letter: `OrderItems` is
     `order_items`, `2fa-Codes` is `n2fa_codes`; nothing if it has neither a letter nor a digit of ASCII."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", folded(name))
-    plain = re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
+    name = unicodedata.normalize("NFC", name)
+    parted = [
+        f"_{letter}" if letter.isupper() and (before.islower() or before.isdigit() or after.islower()) else letter
+        for before, letter, after in zip(f" {name}", name, f"{name[1:]} ", strict=False)
+    ]
+    plain = re.sub(r"[^a-z0-9]+", "_", folded("".join(parted)).lower()).strip("_")
     return f"n{plain}" if plain[:1].isdigit() else plain
 
 

@@ -37,11 +37,14 @@ def open_database(source: str) -> Iterator[Reflection]:
 
 def is_database(source: str) -> bool:
     """Return whether a source is a database: a URL of one, a file that begins as SQLite's and DuckDB's do, or one that
-    is called so."""
+    is called so or is no text."""
     if source.startswith(("http://", "https://")):
         raise UsageError(f"--from: {source.split('?')[0]} is on the web; download it, and name the file")
     path = _path_of(source)
-    return path is None or "://" in source or _file_kind(path) is not None or path.suffix.lower() in _ENDINGS
+    if path is None or "://" in source or _file_kind(path) is not None or path.suffix.lower() in _ENDINGS:
+        return True
+    head = _head(path)
+    return b"\0" in head and not head.startswith(_UTF16)
 
 
 def _path_of(source: str) -> Path | None:
@@ -57,11 +60,19 @@ def _path_of(source: str) -> Path | None:
 def _file_kind(path: Path) -> str | None:
     if path.exists() and not path.is_file():  # a pipe would be waited for
         raise UsageError(f"{path}: no regular file; name a database or a document")
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(16)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a file that is there") from error
+    head = _head(path)
     if not head:
         raise UsageError(f"{path}: the file is empty; name a database or a document")
     return "sqlite" if head.startswith(b"SQLite format 3\0") else "duckdb" if head[8:12] == b"DUCK" else None
+
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""How a text begins that holds zeros."""
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(4_096)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a file that is there") from error

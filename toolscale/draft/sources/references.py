@@ -3,7 +3,7 @@ that it cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from toolscale.draft.sources.keys import PLAIN_KEYS
@@ -157,19 +157,36 @@ def _key_names(table: FoundTable) -> set[str]:
 
 
 def _in_order(found: Mapping[str, FoundTable], notes: list[str]) -> list[str]:
-    """Return the tables, parents before children. References that close a circle are dropped."""
+    """Return the tables, parents before children. References that close a circle are dropped, and no others."""
     ordered: list[str] = []
     while len(ordered) < len(found):
-        left = [table for name, table in found.items() if name not in ordered]
-        if free := [table for table in left if not any(_waits(table, ordered))]:
-            ordered += [table.name for table in free]
+        left = {name: table for name, table in found.items() if name not in ordered}
+        if free := [name for name, table in left.items() if not any(_waits(table, left))]:
+            ordered += free
             continue
-        table = min(left, key=lambda each: len([*_waits(each, ordered)]))
-        for column in [*_waits(table, ordered)]:
-            other = table.references.pop(column)[0]
-            notes.append(f"{table.name}.{column}: its reference to {other} closes a circle; a plain value")
+        closing = {
+            name: columns
+            for name, table in left.items()
+            if (columns := [each for each in _waits(table, left) if _leads(table.references[each][0], name, left)])
+        }
+        name = min(closing, key=lambda each: len(closing[each]))
+        for column in closing[name]:
+            other = left[name].references.pop(column)[0]
+            notes.append(f"{name}.{column}: its reference to {other} closes a circle; a plain value")
     return ordered
 
 
-def _waits(table: FoundTable, ordered: Collection[str]) -> Iterator[str]:
-    return (column for column, (other, _) in table.references.items() if other not in (*ordered, table.name))
+def _waits(table: FoundTable, left: Mapping[str, FoundTable]) -> Iterator[str]:
+    """Yield the columns that refer to other tables that are left."""
+    return (column for column, (other, _) in table.references.items() if other in left and other != table.name)
+
+
+def _leads(begin: str, end: str, left: Mapping[str, FoundTable]) -> bool:
+    """Return whether references lead from one table to another."""
+    seen, ahead = set[str](), [begin]
+    while ahead:
+        here = ahead.pop()
+        if here not in seen:
+            seen.add(here)
+            ahead += [left[here].references[column][0] for column in _waits(left[here], left)]
+    return end in seen

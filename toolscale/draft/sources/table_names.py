@@ -37,7 +37,9 @@ def plans_of(
     """Return how each table is called; `shared` says of which columns, by table, all that is told is kept as text."""
     plans: dict[str, Plan] = {}
     for name, table in found.items():
-        taken = {HANDOVERS, *(word for plan in plans.values() for word in (plan.entity, plan.name))}
+        others = {each: _table_words(singular(each)) for each in found if each != name}
+        kept = {word for each, words in others.items() if each in words for word in words}
+        taken = {HANDOVERS, *kept, *(word for plan in plans.values() for word in (plan.entity, plan.name))}
         entity = _free(singular(snake(name)) or "thing", taken, "entry", _table_words)
         columns = _columns(table, entity, figures[name], lambda column, name=name: shared(name, column), notes)  # type: ignore[misc]
         plan = Plan(table, entity, Entity(entity, (), "").table, columns)
