@@ -352,13 +352,18 @@ def test_virtual_tables_are_one_table_each_and_one_that_cannot_be_read_is_left_o
 
 
 def test_a_column_that_the_database_does_not_give_is_left_out(tmp_path: Path) -> None:
+    """One that it computes from JSON that is none; another in JSON is there."""
     source = read(
         tmp_path,
         OWNERS + "CREATE TABLE boxes (id INTEGER PRIMARY KEY, owner_id INT REFERENCES owners, a TEXT);"
-        "INSERT INTO boxes (id, a) VALUES (1, 'x'); ALTER TABLE boxes ADD COLUMN b TEXT AS (JSON(a));",
+        "INSERT INTO boxes (id, a) VALUES (1, 'x'); ALTER TABLE boxes ADD COLUMN b TEXT AS (JSON(a));"
+        "ALTER TABLE boxes ADD COLUMN c TEXT AS (JSON_TYPE('{}'));",
     )
-    assert told(source, "boxes") == ["boxes.b: left out, it cannot be read (malformed JSON)"]
-    assert [*columns(source, "boxes")] == ["box_id", "owner_id", "a"]
+    assert told(source, "boxes") == [
+        "boxes.b: left out, it cannot be read (malformed JSON)",
+        "boxes.c: computed: JSON_TYPE('{}')",
+    ]
+    assert [*columns(source, "boxes")] == ["box_id", "owner_id", "a", "c"]
 
 
 @pytest.mark.parametrize(

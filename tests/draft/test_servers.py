@@ -69,21 +69,23 @@ def test_all_types_of_postgres_are_read_or_left_out(address: str) -> None:
         CREATE TABLE pets (
           id UUID PRIMARY KEY DEFAULT gen_random_uuid(), owner_id BIGINT REFERENCES owners, mood mood, st state,
           moods mood[], n many, cost price, balance MONEY, stay DATERANGE, span INTERVAL, born DATE, seen TIMESTAMPTZ,
-          at_ TIMESTAMP, opens TIME, home address, meta JSONB, doc TSVECTOR, ip INET, x XML, p POINT, b BIT(3), raw BYTEA,
-          o OID, flag BOOLEAN, big NUMERIC, r REAL, ch CHAR(3), "100% full" INT, twice INT GENERATED ALWAYS AS (n * 2) STORED
+          at_ TIMESTAMP, opens TIME, home address, meta JSONB, doc TSVECTOR, ip INET, x XML, p POINT, b BIT(3),
+          raw BYTEA, o OID, flag BOOLEAN, big NUMERIC, r REAL, ch CHAR(3), "100% full" INT,
+          twice INT GENERATED ALWAYS AS (n * 2) STORED
         );
         INSERT INTO owners VALUES (1, 'Zebedee Quux');
         INSERT INTO pets (owner_id, mood, st, n, cost, balance, born, seen, at_, opens, flag, big, r) VALUES
-          (1, 'ok', 'sad', 2, 1.5, 12.5, '0044-03-15 BC', '10000-01-01 00:00+00', 'infinity', '10:00', TRUE, 'NaN', 1e30),
-          (1, 'ok', 'ok', 3, 2.5, -1.5, '2026-01-02', '2026-01-02 00:00+00', '2026-01-02', '11:00', FALSE, 1e200, 'NaN');
+          (1, 'ok', 'sad', 2, 1.5, 12.5, '0044-03-15 BC', '10000-01-01 00:00Z', 'infinity', '10:00', TRUE, 'NaN', 1e30),
+          (1, 'ok', 'ok', 3, 2.5, -1.5, '2026-01-02', '2026-01-02 00:00Z', '2026-01-02', '11:00', FALSE, 1e200, 'NaN');
         """,
     )  # fmt: skip
     assert plain(source) == [
         *(
             f"pets.{name}: left out, of type {kind}"
             for name, kind in [
-                ("moods", "mood[]"), ("stay", "daterange"), ("span", "interval"), ("home", "address"), ("meta", "jsonb"),
-                ("doc", "tsvector"), ("x", "xml"), ("p", "point"), ("b", "bit(3)"), ("raw", "bytea"), ("o", "oid"),
+                ("moods", "mood[]"), ("stay", "daterange"), ("span", "interval"), ("home", "address"),
+                ("meta", "jsonb"), ("doc", "tsvector"), ("x", "xml"), ("p", "point"), ("b", "bit(3)"),
+                ("raw", "bytea"), ("o", "oid"),
             ]
         ),
         "pets.born: 1 of 2 values is beyond the years 1 to 9999; left out of the bounds",
@@ -96,8 +98,8 @@ def test_all_types_of_postgres_are_read_or_left_out(address: str) -> None:
     ]  # fmt: skip
     assert types(source, "pets") == {
         "pet_id": "text", "owner_id": "text", "mood": "text", "st": "text", "n": "int", "cost_cents": "cents",
-        "balance_cents": "cents", "born": "date", "seen": "datetime", "at_value": "datetime", "opens": "time", "ip": "text",
-        "flag": "bool", "big": "int", "r": "int", "ch": "text", "n100_full": "int", "twice": "int",
+        "balance_cents": "cents", "born": "date", "seen": "datetime", "at_value": "datetime", "opens": "time",
+        "ip": "text", "flag": "bool", "big": "int", "r": "int", "ch": "text", "n100_full": "int", "twice": "int",
     }  # fmt: skip
     assert source.schema is not None
     pets = source.schema.tables["pets"].columns
@@ -114,8 +116,8 @@ def test_what_of_a_server_cannot_be_kept_is_told(address: str) -> None:
           state VARCHAR CHECK (state IN ('new', 'old')), n INT CHECK (n > 0), UNIQUE (tenant, code));
         CREATE UNIQUE INDEX one ON pets (code) INCLUDE (n); CREATE UNIQUE INDEX two ON pets (LOWER(code));
         CREATE UNIQUE INDEX three ON pets (n) WHERE n > 1;
-        CREATE TABLE visits (at DATE NOT NULL, tenant INT, code TEXT, FOREIGN KEY (tenant, code) REFERENCES pets (tenant, code))
-          PARTITION BY RANGE (at);
+        CREATE TABLE visits (at DATE NOT NULL, tenant INT, code TEXT,
+          FOREIGN KEY (tenant, code) REFERENCES pets (tenant, code)) PARTITION BY RANGE (at);
         CREATE TABLE visits_2026 PARTITION OF visits FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
         CREATE TABLE keys (id JSONB PRIMARY KEY); CREATE VIEW v AS SELECT 1; CREATE MATERIALIZED VIEW w AS SELECT 1;
         CREATE SCHEMA app; CREATE TABLE app.owners (id INT PRIMARY KEY, pet INT REFERENCES pets);
@@ -148,7 +150,8 @@ def test_a_table_or_column_that_may_not_be_read_is_left_out(address: str) -> Non
         address,
         OWNERS + "CREATE TABLE pets (id INT PRIMARY KEY, owner_id BIGINT REFERENCES owners, secret TEXT);"
         "CREATE TABLE logs (id INT PRIMARY KEY); DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN PASSWORD 'p';"
-        "GRANT SELECT ON owners TO guest; GRANT SELECT (id, owner_id) ON pets TO guest;",
+        "GRANT USAGE ON SCHEMA public TO guest; GRANT SELECT ON owners TO guest;"
+        "GRANT SELECT (id, owner_id) ON pets TO guest;",
     )
     source = read_source(f"postgresql://guest:p@{address.rpartition('@')[2]}")
     assert source is not None and plain(source) == [
@@ -189,7 +192,7 @@ def test_a_server_that_wants_another_password_is_one_line(
 def test_a_server_that_goes_away_in_the_middle_is_one_line(address: str) -> None:
     run(address, OWNERS + "CREATE TABLE pets (id INT PRIMARY KEY, owner_id BIGINT REFERENCES owners)")
     with (
-        pytest.raises(UsageError, match=r"cannot be read \(.*terminating connection") as raised,
+        pytest.raises(UsageError, match=r"cannot be read \(.*(closed|terminating).*") as raised,
         open_database(f"postgresql://{address}") as database,
     ):
         run(address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")

@@ -272,8 +272,10 @@ def test_what_a_database_does_not_declare_is_found_or_made(tmp_path: Path) -> No
     )
     assert notes(source) == (
         "lines: no key; a column for it is made",
+        "order: no key; number, which no two rows share, is taken for it",
         "users: no key; a column for it is made",
         "lines.order_number: taken for a reference to order; each value is found",
+        "staff.team: its reference to teams closes a circle; a plain value",
         "order.number: called order_entry_number",
         "order.select: called select_value",
         "order.weight: called weight_hundredths",
@@ -282,7 +284,8 @@ def test_what_a_database_does_not_declare_is_found_or_made(tmp_path: Path) -> No
         "staff.id: called staff_id",
         "staff: called staffs",
         "teams.id: called team_id",
-        "staff.team: its reference to teams closes a circle; a plain value",
+        "order.made: taken for a moment; each value is one",
+        "staff.id, staff.boss, staff.team, teams.id, teams.head: kept as text, like all keys and what refers to them",
     )
 
 

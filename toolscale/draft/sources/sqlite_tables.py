@@ -34,6 +34,9 @@ _FATAL = frozenset({
 })  # fmt: skip
 """Errors of the file, not of a question."""
 
+LONGEST = 64_000_000
+"""Bytes of a value, whatever a column computes."""
+
 _VIRTUAL, _STORED = 2, 3
 """What `table_xinfo` calls columns that are computed."""
 
@@ -43,7 +46,9 @@ def open_sqlite(path: Path) -> Iterator[Reflection]:
     """Open a SQLite file to be read. UsageError if it cannot be read."""
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            connection.execute("PRAGMA trusted_schema = OFF")
+            # trusted_schema stays on: off, one column AS (json_extract(…)) makes all tables unreadable, and without
+            # extensions no function does anything but compute.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
             connection.execute("PRAGMA cell_size_check = ON")
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             yield _reflected(connection, str(path))
