@@ -421,3 +421,17 @@ def test_a_source_that_is_not_there_is_one_line(
     assert draft(tmp_path / "made", *arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("toolscale: ") and line in error and error.count("\n") == 1 and "secret" not in error
+
+
+def test_what_is_read_is_told_before_a_model_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TOOLSCALE_MODEL", raising=False)
+    assert draft(tmp_path / "made", "--from", str(shop(tmp_path / "shop.sqlite"))) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[7:-1] == [
+        "Purchases.due_on: taken for a date; each value is one",
+        "Customer.id, Purchases.id, Purchases.customer_id: kept as text, like all keys and what refers to them",
+    ]
+    assert lines[-1].startswith("toolscale: ") and "TOOLSCALE_MODEL" in lines[-1]
