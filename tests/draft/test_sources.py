@@ -430,7 +430,7 @@ def test_what_is_read_is_told_before_a_model_is_looked_for(
     monkeypatch.delenv("TOOLSCALE_MODEL", raising=False)
     assert draft(tmp_path / "made", "--from", str(shop(tmp_path / "shop.sqlite"))) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert lines[7:-1] == [
+    assert lines[8:-1] == [
         "Purchases.due_on: taken for a date; each value is one",
         "Customer.id, Purchases.id, Purchases.customer_id: kept as text, like all keys and what refers to them",
     ]
