@@ -272,8 +272,10 @@ def test_what_a_database_does_not_declare_is_found_or_made(tmp_path: Path) -> No
     )
     assert notes(source) == (
         "lines: no key; a column for it is made",
+        "order: no key; number, which no two rows share, is taken for it",
         "users: no key; a column for it is made",
         "lines.order_number: taken for a reference to order; each value is found",
+        "staff.team: its reference to teams closes a circle; a plain value",
         "order.number: called order_entry_number",
         "order.select: called select_value",
         "order.weight: called weight_hundredths",
@@ -282,7 +284,8 @@ def test_what_a_database_does_not_declare_is_found_or_made(tmp_path: Path) -> No
         "staff.id: called staff_id",
         "staff: called staffs",
         "teams.id: called team_id",
-        "staff.team: its reference to teams closes a circle; a plain value",
+        "order.made: taken for a moment; each value is one",
+        "staff.id, staff.boss, staff.team, teams.id, teams.head: kept as text, like all keys and what refers to them",
     )
 
 
@@ -418,3 +421,17 @@ def test_a_source_that_is_not_there_is_one_line(
     assert draft(tmp_path / "made", *arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("toolscale: ") and line in error and error.count("\n") == 1 and "secret" not in error
+
+
+def test_what_is_read_is_told_before_a_model_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TOOLSCALE_MODEL", raising=False)
+    assert draft(tmp_path / "made", "--from", str(shop(tmp_path / "shop.sqlite"))) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[8:-1] == [
+        "Purchases.due_on: taken for a date; each value is one",
+        "Customer.id, Purchases.id, Purchases.customer_id: kept as text, like all keys and what refers to them",
+    ]
+    assert lines[-1].startswith("toolscale: ") and "TOOLSCALE_MODEL" in lines[-1]

@@ -90,12 +90,13 @@ def draft(
     target = (root or OWN) / domain_of(name)
     if if_missing and target.exists():
         return say(f"{target} is there already")
+    known = _told(source, only, policy)  # what is read is told where there is no model, too
     model, ledger = model_from(os.environ), Ledger()
     settings = DraftSettings(
         root=root or OWN,
         replies=replies,
         max_cost=max_cost,
-        source=_told(source, only, policy),
+        source=known,
         wishes=intents,
         rounds=rounds,
         candidates=candidates,

@@ -87,25 +87,34 @@ def _world(names: Names) -> Iterator[SpecIssue]:
 
 
 def _schema(names: Names) -> Iterator[SpecIssue]:
-    if names.schema is None:
-        return
-    file, before = "schema.yaml", set[str]()
-    yield from lint_schema(names.schema)
-    for name, table in names.schema.tables.items():
+    if names.schema is not None:
+        yield from check_schema(names.schema)
+
+
+def check_schema(schema: SchemaSpec) -> list[SpecIssue]:
+    """Return what is wrong with a schema by itself: names, keys, and what they refer to."""
+    issues, file, before = lint_schema(schema), "schema.yaml", set[str]()
+    for name, table in schema.tables.items():
         place = f"tables.{name}"
         before.add(name)
         if not table.key:
-            yield SpecIssue(file, place, "the table has no primary key", "set pk: true on a column")
-        for columns in table.unique:
-            yield from names.columns(name, columns, file, f"{place}.unique")
+            issues.append(SpecIssue(file, place, "the table has no primary key", "set pk: true on a column"))
+        issues += [
+            unknown(f"column of {name}", column, table.columns, file, f"{place}.unique")
+            for columns in table.unique
+            for column in columns
+            if column not in table.columns
+        ]
         for column, spec in table.columns.items():
             here = f"{place}.columns.{column}"
             if spec.values is not None and spec.type != "text":
-                yield SpecIssue(file, here, f"values on a column of type {spec.type}", "use check, or type text")
+                remedy = "use check, or type text"
+                issues.append(SpecIssue(file, here, f"values on a column of type {spec.type}", remedy))
             if spec.pk and spec.nullable:
-                yield SpecIssue(file, here, "a key column is nullable", "remove nullable")
+                issues.append(SpecIssue(file, here, "a key column is nullable", "remove nullable"))
             if spec.fk is not None:
-                yield from _foreign_key(names.schema, spec.fk, spec.type, before, f"{here}.fk")
+                issues += _foreign_key(schema, spec.fk, spec.type, before, f"{here}.fk")
+    return issues
 
 
 def _foreign_key(schema: SchemaSpec, fk: str, kind: str, before: set[str], place: str) -> Iterator[SpecIssue]:

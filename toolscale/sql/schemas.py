@@ -41,6 +41,8 @@ def lint_schema(schema: SchemaSpec, *, file: str = "schema.yaml") -> list[SpecIs
 def _name_problems(name: str, what: str) -> Iterator[tuple[str, str]]:
     if not IDENTIFIER.match(name) or "__" in name:
         yield f"{name!r} cannot name a {what}", "use small letters, digits and single underscores"
+    elif name.startswith("sqlite_") and what == "table":
+        yield f"{name!r} cannot name a table: SQLite keeps such names for itself", "choose another name"
     elif name in RESERVED_WORDS or name == "ord":
         yield f"{name!r} is a word of SQL", f"choose another name, {name}_{'rows' if what == 'table' else 'value'} say"
 

@@ -1,22 +1,22 @@
 """Figures about the columns of somebody's table: counts, rounded bounds, shapes of texts, states.
 
-Of values, only those are kept that look like states: few different ones, each in `SHARED` rows or more.
+Of values, only those are kept that look like states: few different ones, each in `SHARED` rows or more, or all that the
+type of a column names.
 """
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from toolscale.draft.sources.column_values import LARGEST, Values, values_of
 from toolscale.draft.sources.reflection import FoundColumn, FoundTable, Reflection
 from toolscale.patterns import regex
 from toolscale.records.schema import ColumnType
+from toolscale.text_files import printable
 
 SAMPLE = 20_000
 """Rows that figures are made of, at most."""
@@ -27,13 +27,10 @@ SHARED = 5
 STATES = 12
 """Different values that a column of states has, at most."""
 
-_MONEY = regex(
-    r"(^|_)(price|amount|total|subtotal|cost|fee|fees|balance|salary|tax|discount|payment|paid|due|deposit|premium|rent"
-    r"|refund|credit|debit|wage|revenue|budget|charge)(_|$)"
-)
+MOST_LABELS = 100
+"""Values of a type that names them which are kept, at most."""
+
 _STATE = regex(r"[A-Za-z][A-Za-z0-9]*([ _-][A-Za-z0-9]+){0,2}")
-_DATE = regex(r"\d{4}-\d\d-\d\d")
-_MOMENT = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,8 @@ class ColumnFigures:
     different: int = 0
     scaled: bool = False
     """Whether a number with a fraction was taken times 100."""
+    computed: bool = False
+    """Whether the database computes it from other columns."""
 
     def renamed(self, name: str) -> str:
         """Return the name of the column with the ending that its type has here."""
@@ -62,6 +61,8 @@ class ColumnFigures:
     def line(self, kind: ColumnType) -> str:
         """Return the figures as a model reads them."""
         parts: list[str] = [kind]
+        if self.computed:
+            parts.append("computed from the other columns, so no tool takes it as a parameter")
         if self.values:
             parts.append(f"one of {', '.join(self.values)}")
         elif self.bounds and self.type in ("date", "datetime"):
@@ -81,91 +82,79 @@ class ColumnFigures:
 class Figures:
     """What is known of a table."""
 
-    rows: int
+    rows: int | None
+    """None if they cannot be counted."""
     columns: dict[str, ColumnFigures]
+    """Of all columns that can be held."""
+    left_out: dict[str, str]
+    """Why others are not, a line each."""
+    notes: tuple[str, ...]
+    """Which columns differ from what is declared, a line each."""
 
 
-def figures_of(reflection: Reflection, table: FoundTable) -> Figures:
-    """Ask a database for the figures of a table, of its first `SAMPLE` rows."""
-    quote = reflection.quote
-    ((rows,),) = reflection.ask(f"SELECT COUNT(*) FROM {quote(table.name)}")
-    columns = {}
+def figures_of(reflection: Reflection, table: FoundTable, names: Collection[str]) -> Figures:
+    """Ask a database for the figures of a table, of its first `SAMPLE` rows.
+
+    Of the columns in `names`, which are keys or refer to one, no value is told, and they are kept whatever they hold.
+    """
+    rows, refused = reflection.attempt(f"SELECT COUNT(*) FROM {table.place}")
+    columns, left_out, notes = dict[str, ColumnFigures](), dict[str, str](), list[str]()
     for column in table.columns:
-        values = [
-            value
-            for (value,) in reflection.ask(f"SELECT {reflection.short(column)} FROM {quote(table.name)} LIMIT {SAMPLE}")
-        ]
-        told = column.name not in table.references and column.name not in table.key
-        columns[column.name] = _figures(column, values, told)
-    return Figures(rows, columns)
+        place, is_name = f"{table.name}.{column.name}", column.name in names
+        if column.kind is None and not is_name:
+            left_out[column.name] = f"{place}: left out, of type {column.type}"
+            continue
+        held, cause = _held(reflection, table, column)
+        if cause and not is_name:
+            left_out[column.name] = f"{place}: left out, it cannot be read ({cause})"
+            continue
+        figures, lines = _figures(column, held, told=not is_name)
+        if cause:
+            lines = (*lines, f"kept as text without figures, it cannot be read ({cause})")
+        elif column.kind is None:
+            lines = (*lines, f"of type {column.type}, kept as text, since rows are told apart by it")
+        if figures is None:
+            left_out[column.name] = f"{place}: {lines[-1]}"
+        else:
+            columns[column.name] = figures
+            notes += [f"{place}: {'; '.join(lines)}"] if lines else []
+    if rows is None:
+        notes.append(f"{table.name}: its rows cannot be counted ({refused})")
+    return Figures(rows[0][0] if rows else None, columns, left_out, tuple(notes))
 
 
-def _figures(column: FoundColumn, values: list[Any], told: bool) -> ColumnFigures:
+def _held(reflection: Reflection, table: FoundTable, column: FoundColumn) -> tuple[list[Any], str]:
+    """Return the values of a column, or none and why it cannot be read."""
+    rows, cause = reflection.attempt(f"SELECT {reflection.value(column)} FROM {table.place} LIMIT {SAMPLE}")
+    return [value for (value,) in rows or ()], cause
+
+
+def _figures(column: FoundColumn, values: list[Any], *, told: bool) -> tuple[ColumnFigures | None, tuple[str, ...]]:
+    """Return the figures of a column, None if no column here can hold its values, and what differs in it."""
     held = [value for value in values if value is not None]
     nulls = 1 - len(held) / len(values) if values else 0.0
-    kind, numbers, scaled = _typed(column, held)
-    different = len({str(value) for value in held})
-    if not held or not told:
-        return ColumnFigures(kind, nulls, different=different)
-    if kind in ("date", "datetime"):
-        days = [_day(value) for value in held]
-        known = [day for day in days if day is not None]
-        newest = max(known, default=None)
-        spans = [(newest - day).days for day in known] if newest else []
-        return ColumnFigures(kind, nulls, bounds=_bounds(spans), different=different)
-    if kind == "text":
-        texts = [str(value) for value in held]
-        return ColumnFigures(kind, nulls, _states(texts), shape=_shape(texts), different=different)
-    return ColumnFigures(kind, nulls, bounds=_bounds(numbers), different=different, scaled=scaled)
+    different, is_computed = len({str(value) for value in held}), column.computed is not None
+    lines = (f"computed{f': {printable(column.computed, 120)}' if column.computed else ''}",) if is_computed else ()
+    if column.labels:
+        labels = column.labels if len(column.labels) <= MOST_LABELS else ()
+        if not labels:
+            lines = (*lines, f"one of {len(column.labels)} values of its type; kept as text of any value")
+        return ColumnFigures("text", nulls, labels, different=different, computed=is_computed), lines
+    found = values_of(column, held)
+    if not told:
+        return ColumnFigures(found.type or "text", nulls, different=different, computed=is_computed), lines
+    if found.type is None:
+        return None, found.notes
+    return ColumnFigures(
+        found.type, nulls, _states(found.texts), _spread(found), _shape(found.texts), different, found.scaled,
+        is_computed,
+    ), (*lines, *found.notes)  # fmt: skip
 
 
-def _typed(column: FoundColumn, held: list[Any]) -> tuple[ColumnType, list[int], bool]:
-    """Return the type of a column here, its values as whole numbers, and whether these are times 100."""
-    declared, name = column.type, column.name.lower()
-    if "BOOL" in declared:
-        return "bool", [], False
-    if re.search(r"TIMESTAMP|DATETIME", declared):
-        return "datetime", [], False
-    if declared.startswith("DATE"):
-        return "date", [], False
-    if not re.search(r"INT|SERIAL|NUM|DEC|REAL|FLOA|DOUB|MONEY|NULL", declared) or not _all_numbers(held):
-        texts = [str(value) for value in held]
-        if texts and all(_DATE.fullmatch(text) for text in texts):
-            return "date", [], False
-        if texts and all(_MOMENT.fullmatch(text) for text in texts):
-            return "datetime", [], False
-        return "text", [], False
-    if re.search(r"INT|SERIAL", declared):
-        if re.match(r"(is|has|can|was)_", name) and {int(value) for value in held} <= {0, 1}:
-            return "bool", [], False
-        return "cents" if name.endswith("_cents") else "int", [int(value) for value in held], False
-    if _MONEY.search(_words(column.name)) or re.search(r", ?2\)|MONEY", declared):
-        return "cents", [round(value * 100) for value in held], False
-    if all(value == int(value) for value in held):
-        return "int", [int(value) for value in held], False
-    return "int", [round(value * 100) for value in held], True
-
-
-def _words(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
-def _all_numbers(held: Iterable[Any]) -> bool:
-    return all(
-        isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool) and math.isfinite(value)
-        for value in held
-    )
-
-
-def _day(value: Any) -> datetime.date | None:
-    if isinstance(value, datetime.datetime):
-        return value.date()
-    if isinstance(value, datetime.date):
-        return value
-    try:
-        return datetime.date.fromisoformat(str(value)[:10])
-    except ValueError:
-        return None
+def _spread(values: Values) -> tuple[int, int] | None:
+    """Return the bounds of numbers, or of dates in days before the newest."""
+    numbers = [(max(values.days) - day).days for day in values.days] if values.days else values.numbers
+    return (_rounded(min(numbers), up=False), _rounded(max(numbers), up=True)) if numbers else None
 
 
 def _states(texts: list[str]) -> tuple[str, ...]:
@@ -180,17 +169,15 @@ def _states(texts: list[str]) -> tuple[str, ...]:
 
 def _shape(texts: list[str]) -> str:
     """Return the shape that nine of ten texts have, if it has a digit; else nothing."""
+    if not texts:
+        return ""
     shapes = Counter(re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "9", text[:40]))) for text in texts)
     shape, count = shapes.most_common(1)[0]
     fits = count >= 0.9 * len(texts) and "9" in shape and re.fullmatch(r"[Aa9 ./#_-]{2,24}", shape)
     return shape if fits else ""
 
 
-def _bounds(numbers: list[int]) -> tuple[int, int] | None:
-    return (_rounded(min(numbers), up=False), _rounded(max(numbers), up=True)) if numbers else None
-
-
 def _rounded(number: int, *, up: bool) -> int:
     """Return a number with two digits that count, rounded up or down."""
     step = int(10 ** max(0, len(str(abs(number))) - 2))
-    return (-(-number // step) if up else number // step) * step
+    return max(-LARGEST - 1, min(LARGEST, (-(-number // step) if up else number // step) * step))

@@ -10,225 +10,208 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from toolscale.draft.sources.column_figures import Figures, figures_of
-from toolscale.draft.sources.naming import singular, snake, usable
-from toolscale.draft.sources.reflection import FoundTable, Reflection
+from toolscale.draft.sources.keys import find_key
+from toolscale.draft.sources.naming import singular, snake
+from toolscale.draft.sources.references import Kinship, is_unique, settle_references
+from toolscale.draft.sources.reflection import FoundColumn, FoundTable, Reflection
 from toolscale.draft.sources.source import MOST_TABLES, Source
+from toolscale.draft.sources.table_names import Plan, made_key, plans_of
+from toolscale.environment.references import check_schema
 from toolscale.environment.scaffold import Entity
 from toolscale.errors import UsageError
-from toolscale.patterns import regex
 from toolscale.records import ColumnSpec, SchemaSpec, TableSpec
 from toolscale.records.schema import ColumnType
-
-_LEFT_OUT = regex(r"BLOB|BYTEA|JSON|ARRAY|\[\]|STRUCT|MAP|UNION|INTERVAL|BIT|GEOMETRY|XML|VECTOR")
+from toolscale.text_files import printable
 
 MOST_COLUMNS = 60
 """Columns that a table of a domain may have."""
 
-_PLAIN_KEYS = ("id", "key", "no", "nr", "number", "code", "uuid", "pk", "name")
-"""Names of keys that do not say of what."""
-
 
 @dataclass(frozen=True)
-class _Plan:
-    """How a table is called here."""
+class _Read:
+    """All that was read of a database."""
 
-    table: FoundTable
-    entity: str
-    name: str
-    columns: Mapping[str, str]
-    """Name there -> name here, of the columns that are taken."""
+    figures: Mapping[str, Figures]
+    plans: Mapping[str, Plan]
+    kin: Kinship
+
+    def is_shared(self, table: str, column: str) -> bool:
+        """Return whether a column holds the names of things, which are texts here."""
+        return _is_shared(self.plans[table].table, column, self.kin)
 
 
 def read_database(reflection: Reflection, only: tuple[str, ...] = ()) -> Source:
-    """Return the tables of a database as the source of a domain.
+    """Return the tables of a database as the source of a domain, in a schema that admission takes.
 
     UsageError if there are none, none of those that are chosen, more than `MOST_TABLES`, or none that refers to
     another.
     """
-    chosen = _chosen(reflection, only)
-    notes: list[str] = []
-    found = {table.name: _with_key(table, notes) for table in chosen}
-    figures = {name: figures_of(reflection, table) for name, table in found.items()}
-    _infer_references(reflection, found, notes)
-    plans = _plans(found, figures, notes)
-    ordered = _in_order(found, notes)
-    if not any(table.references for table in found.values()):
-        raise UsageError(
-            f"{reflection.name}: no table refers to another, so nothing belongs to anybody; "
-            "declare foreign keys, or choose other tables with --only"
-        )
-    tables = {plans[name].name: _table(plans[name], plans, figures) for name in ordered}
-    lines = tuple(line for name in ordered for line in _lines(plans, name, tables[plans[name].name], figures[name]))
-    return Source(reflection.name, SchemaSpec(tables=tables), lines, notes=tuple(notes))
+    notes = [] if only else [*reflection.notes, *_unread(reflection)]
+    found = {table.name: table for table in _chosen(reflection, only, notes)}
+    for table in found.values():
+        find_key(reflection, table, notes)
+    kin, before = Kinship(), len(notes)
+    ordered = settle_references(reflection, found, kin, notes)
+    _must_refer(reflection, found, notes[before:])
+    figures = {name: figures_of(reflection, table, _names(table, kin)) for name, table in found.items()}
+    plans = plans_of(found, figures, lambda table, column: _is_shared(found[table], column, kin), notes)
+    read = _Read(figures, plans, kin)
+    notes += [line for table in found.values() for line in (*figures[table.name].notes, *table.notes)]
+    tables = {plans[name].name: _table(plans[name], read, notes) for name in ordered}
+    notes += _retyped(read)
+    schema = SchemaSpec(tables=tables)
+    if issues := check_schema(schema):
+        raise UsageError(f"{reflection.name}: no schema here can hold it ({issues[0]}); choose tables with --only")
+    lines = tuple(line for name in ordered for line in _lines(read, name, tables[plans[name].name]))
+    return Source(reflection.name, schema, lines, notes=tuple(notes))
 
 
-def _chosen(reflection: Reflection, only: tuple[str, ...]) -> list[FoundTable]:
-    names = [table.name for table in reflection.tables]
-    if not names:
+def _unread(reflection: Reflection) -> Iterator[str]:
+    """Yield what is not read where nobody chooses tables."""
+    if reflection.views:
+        yield f"views are not read: {_some(reflection.views)}"
+    if more := [name for name in reflection.tables if name not in reflection.shown]:
+        yield f"tables of other schemas are not read: {_some(more)}; name those that matter with --only"
+
+
+def _chosen(reflection: Reflection, only: tuple[str, ...], notes: list[str]) -> list[FoundTable]:
+    if not reflection.tables:
         raise UsageError(f"{reflection.name}: there is no table; name a database that has some")
-    if unknown := [name for name in only if name not in names]:
-        raise UsageError(f"--only: there is no table {unknown[0]!r}; there are {_some(names)}")
-    if not only and len(names) > MOST_TABLES:
+    wanted = dict.fromkeys(_named(name, reflection.tables) for name in only) or reflection.shown
+    if len(wanted) > MOST_TABLES:
+        if only:
+            raise UsageError(f"--only: {len(only)} tables; choose {MOST_TABLES} or fewer")
         raise UsageError(
-            f"{reflection.name}: {len(names)} tables; choose {MOST_TABLES} or fewer with --only: {_some(names)}"
+            f"{reflection.name}: {len(wanted)} tables; choose {MOST_TABLES} or fewer with --only: "
+            f"{_some(reflection.shown)}"
         )
-    if len(only) > MOST_TABLES:
-        raise UsageError(f"--only: {len(only)} tables; choose {MOST_TABLES} or fewer")
-    chosen = [table for table in reflection.tables if not only or table.name in only]
-    for table in chosen:
+    chosen = []
+    for table in (reflection.read(name) for name in reflection.tables if name in wanted):
         if len(table.columns) > MOST_COLUMNS:
             raise UsageError(
                 f"{reflection.name}: {table.name} has {len(table.columns)} columns, and {MOST_COLUMNS} can be read; "
                 "make a table of those that matter, or leave it out with --only"
             )
+        rows, cause = reflection.attempt(f"SELECT 1 FROM {table.place} LIMIT 1")
+        if rows is None:
+            notes.append(f"{table.name}: left out, it cannot be read ({cause})")
+        else:
+            chosen.append(table)
+    if not chosen:
+        raise UsageError(f"{reflection.name}: no table can be read; {notes[-1]}")
     return chosen
 
 
-def _some(names: list[str]) -> str:
+def _named(name: str, tables: tuple[str, ...]) -> str:
+    """Return the table that somebody means: by its name there, in whatever capitals, or by its name here."""
+    here = {table: Entity(singular(snake(table)), (), "").table for table in tables}
+    for fits in (
+        lambda table: table == name,
+        lambda table: table.lower() == name.lower(),
+        lambda table: name in (here[table], snake(table)),
+    ):
+        if len(found := [table for table in tables if fits(table)]) == 1:
+            return found[0]
+    raise UsageError(f"--only: there is no table {name!r}; there are {_some(tables)}")
+
+
+def _some(names: tuple[str, ...] | list[str]) -> str:
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     return ", ".join(names[:30]) + more
 
 
-def _with_key(table: FoundTable, notes: list[str]) -> FoundTable:
-    """Return the table with a key: its own, else a unique column, else one that is made for it."""
-    if table.key:
-        return table
-    if single := next((columns for columns in table.unique if len(columns) == 1), None):
-        table.key = single
-    else:
-        notes.append(f"{table.name}: no key; a column for it is made")
-    return table
+def _must_refer(reflection: Reflection, found: Mapping[str, FoundTable], lost: list[str]) -> None:
+    """UsageError unless some table belongs to another."""
+    if any(other != name for name, table in found.items() for other, _ in table.references.values()):
+        return
+    several = "; ".join(lost[:3])
+    raise UsageError(
+        f"{reflection.name}: no table refers to another"
+        + (f" in a way that can be kept ({several})" if lost else "")
+        + ", so nothing belongs to anybody; declare foreign keys"
+        + (" of one column" if lost else "")
+        + ", or choose other tables with --only"
+    )
 
 
-def _infer_references(reflection: Reflection, found: Mapping[str, FoundTable], notes: list[str]) -> None:
-    """Take `orders.customer_id` for a reference to `customers`, where none is declared and every value is found."""
-    keys = {name: table for table in found.values() if len(table.key) == 1 for name in _key_names(table)}
-    quote = reflection.quote
-    for table in found.values():
-        for column in table.columns:
-            target = keys.get(snake(column.name))
-            if target is None or target is table or column.name in table.references:
-                continue
-            ((held, missing),) = reflection.ask(
-                f"SELECT COUNT(*), COUNT(CASE WHEN {quote(column.name)} NOT IN (SELECT {quote(target.key[0])} "
-                f"FROM {quote(target.name)}) THEN 1 END) FROM {quote(table.name)} "
-                f"WHERE {quote(column.name)} IS NOT NULL"
-            )
-            if held and not missing:
-                table.references[column.name] = (target.name, target.key[0])
-                notes.append(f"{table.name}.{column.name}: taken for a reference to {target.name}; each value is found")
+def _names(table: FoundTable, kin: Kinship) -> set[str]:
+    """Return the columns of which no value is told: keys, and what refers to something."""
+    spelt = {column.name for name in (name for each in table.declared for name in each.columns)
+             if (column := table.column(name))}  # fmt: skip
+    return spelt | {column.name for column in table.columns if _is_shared(table, column.name, kin)}
 
 
-def _key_names(table: FoundTable) -> set[str]:
-    """Return what a column is called that holds the key of a table: `customer_id`, `sku`."""
-    key, row = snake(table.key[0]), singular(snake(table.name))
-    return {f"{row}_{key}", f"{row}_{key.removeprefix(f'{row}_')}", *({key} - set(_PLAIN_KEYS))}
+def _is_shared(table: FoundTable, column: str, kin: Kinship) -> bool:
+    return column in table.key or (table.name, column) in kin.members
 
 
-def _in_order(found: Mapping[str, FoundTable], notes: list[str]) -> list[str]:
-    """Return the tables, parents before children. References out of what is chosen, and those that close a circle, are
-    dropped."""
-    for table in found.values():
-        for column, (other, _) in list(table.references.items()):
-            if other not in found:
-                del table.references[column]
-                notes.append(f"{table.name}.{column}: refers to {other}, which is not among the tables; a plain value")
-    ordered: list[str] = []
-    while len(ordered) < len(found):
-        left = [table for name, table in found.items() if name not in ordered]
-        free = [table for table in left if not _waits(table, ordered)]
-        if free:
-            ordered += [table.name for table in free]
-            continue
-        table = min(left, key=lambda each: len(_waits(each, ordered)))
-        for column in _waits(table, ordered):
-            notes.append(
-                f"{table.name}.{column}: its reference to {table.references.pop(column)[0]} closes a circle; "
-                "a plain value"
-            )
-    return ordered
-
-
-def _waits(table: FoundTable, ordered: list[str]) -> list[str]:
-    return [column for column, (other, _) in table.references.items() if other not in (*ordered, table.name)]
-
-
-def _plans(found: Mapping[str, FoundTable], figures: Mapping[str, Figures], notes: list[str]) -> dict[str, _Plan]:
-    plans: dict[str, _Plan] = {}
-    for name, table in found.items():
-        taken = {plan.entity for plan in plans.values()}
-        entity = usable(singular(snake(name)) or "thing", taken, "entry")
-        plan = _Plan(table, entity, Entity(entity, (), "").table, _columns(table, entity, figures[name], notes))
-        if plan.name != name:
-            notes.append(f"{name}: called {plan.name}")
-        plans[name] = plan
-    return plans
-
-
-def _columns(table: FoundTable, entity: str, figures: Figures, notes: list[str]) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for column in table.columns:
-        if _LEFT_OUT.search(column.type):
-            notes.append(f"{table.name}.{column.name}: left out, of type {column.type}")
-            continue
-        name = snake(column.name) or "value"
-        if table.key == (column.name,) and name in _PLAIN_KEYS:
-            name = f"{entity}_{name}"
-        if column.name in figures.columns:
-            name = figures.columns[column.name].renamed(name)
-        named[column.name] = usable(name, named.values(), "value")
-        if named[column.name] != column.name:
-            notes.append(f"{table.name}.{column.name}: called {named[column.name]}")
-    return named
-
-
-def _table(plan: _Plan, plans: Mapping[str, _Plan], figures: Mapping[str, Figures]) -> TableSpec:
+def _table(plan: Plan, read: _Read, notes: list[str]) -> TableSpec:
     table, columns = plan.table, dict[str, ColumnSpec]()
     if not table.key:
-        columns[usable(f"{plan.entity}_id", plan.columns.values(), "key")] = ColumnSpec(type="text", pk=True)
-    unique = {each[0] for each in table.unique if len(each) == 1}
+        columns[made_key(plan)] = ColumnSpec(type="text", pk=True)
     for column in table.columns:
-        if column.name not in plan.columns:
-            continue
-        known = figures[table.name].columns[column.name]
-        reference = table.references.get(column.name)
-        is_key = column.name in table.key
-        columns[plan.columns[column.name]] = ColumnSpec(
-            type=_shared_type(table, column.name, plans, figures) if is_key or reference else known.type,
-            pk=is_key,
-            fk=f"{plans[reference[0]].name}.{plans[reference[0]].columns[reference[1]]}" if reference else None,
-            nullable=column.nullable and not is_key and known.nulls > 0,
-            values=tuple(known.values) if known.values and known.type == "text" and not reference else None,
-            unique=column.name in unique and not is_key,
-        )
-    several = tuple(
-        tuple(plan.columns[name] for name in each)
-        for each in table.unique
-        if len(each) > 1 and all(name in plan.columns for name in each)
+        if column.name in plan.columns:
+            columns[plan.columns[column.name]] = _column(plan, column, read)
+    several = list[tuple[str, ...]]()
+    for each in table.unique:
+        if len(each) > 1 and each != table.key:
+            if missing := [name for name in each if name not in plan.columns]:
+                notes.append(
+                    f"{table.name}: that no two rows share {', '.join(each)} is not kept: {missing[0]} is left out"
+                )
+            else:
+                several.append(tuple(plan.columns[name] for name in each))
+    return TableSpec(description=_original(table.name), columns=columns, unique=tuple(several))
+
+
+def _column(plan: Plan, column: FoundColumn, read: _Read) -> ColumnSpec:
+    table, known = plan.table, read.figures[plan.table.name].columns[column.name]
+    reference = table.references.get(column.name)
+    is_key = column.name in table.key
+    told = [_original(column.name)]
+    if column.computed is not None:
+        told.append(printable(f"computed: {column.computed}" if column.computed else "computed", 120))
+    return ColumnSpec(
+        type=_shared_type(table, column.name, read) if read.is_shared(table.name, column.name) else known.type,
+        description="; ".join(filter(None, told)),
+        pk=is_key,
+        fk=f"{read.plans[reference[0]].name}.{read.plans[reference[0]].columns[reference[1]]}" if reference else None,
+        nullable=column.nullable and not is_key and known.nulls > 0,
+        values=tuple(known.values) if known.values and known.type == "text" and not reference else None,
+        unique=is_unique(table, column.name) and table.key != (column.name,),
     )
-    return TableSpec(columns=columns, unique=several)
 
 
-def _shared_type(
-    table: FoundTable, column: str, plans: Mapping[str, _Plan], figures: Mapping[str, Figures]
-) -> ColumnType:
+def _original(name: str) -> str:
+    """Return what something is called there, where letters of it cannot be kept."""
+    return "" if name.isascii() and snake(name) else printable(name, 60)
+
+
+def _shared_type(table: FoundTable, column: str, read: _Read) -> ColumnType:
     """Return the type of a key and of all that refers to it: text, since ids of people's things are no quantities."""
-    seen = set[tuple[str, str]]()
-    at = (table.name, column)
-    while at not in seen:
-        seen.add(at)
-        reference = plans[at[0]].table.references.get(at[1])
-        if reference is None:
-            break
-        at = reference
-    known = figures[at[0]].columns[at[1]]
+    there, at = read.kin.of((table.name, column))
+    known = read.figures[there].columns[at]
     return known.type if known.type in ("date", "datetime") else "text"
 
 
-def _lines(plans: Mapping[str, _Plan], name: str, table: TableSpec, figures: Figures) -> Iterator[str]:
-    plan = plans[name]
-    parents = dict.fromkeys(plans[other].name for other, _ in plan.table.references.values())
-    yield f"`{plan.name}` (one row: {plan.entity}): {figures.rows} rows" + (
+def _retyped(read: _Read) -> Iterator[str]:
+    """Yield the line of keys that are text here and something else there."""
+    names = [
+        f"{name}.{column.name}"
+        for name, plan in read.plans.items()
+        for column in plan.table.columns
+        if column.name in plan.columns and column.kind not in ("text", "any", None)
+        if read.is_shared(name, column.name) and _shared_type(plan.table, column.name, read) == "text"
+    ]
+    if names:
+        yield f"{_some(names)}: kept as text, like all keys and what refers to them"
+
+
+def _lines(read: _Read, name: str, table: TableSpec) -> Iterator[str]:
+    plan, figures = read.plans[name], read.figures[name]
+    parents = dict.fromkeys(read.plans[other].name for other, _ in plan.table.references.values())
+    rows = "many" if figures.rows is None else figures.rows
+    yield f"`{plan.name}` (one row: {plan.entity}): {rows} rows" + (
         f", belongs to {', '.join(parents)}" if parents else ""
     )
     for there, here in plan.columns.items():
