@@ -57,7 +57,7 @@ class Source:
                 named += [("parameter", each) for each in tool["function"]["parameters"].get("properties", ())]
                 for kind, name in named:
                     for found in (each for each in refused if kind in each.kinds and each.refuses(name)):
-                        why = f"which {found.why}" if not found.why.startswith("is a ") else found.why[3:]
+                        why = f"which {found.why}" if not found.why.startswith(("is a ", "is an ")) else found.why[3:]
                         raise UsageError(
                             f"{golden.task.domain} has a {kind} {name!r}, {why}; give the {kind} another name"
                         )

@@ -177,7 +177,8 @@ def _notes(readings: Sequence[_Reading]) -> Iterator[str]:
         for name, new in (reading.shapes[0].renamed or {}).items():
             renamed.setdefault((name, new), []).append(called)
     for (name, new), operations in renamed.items():
-        others = f" (so in {len(operations) - 1} others)" if len(operations) > 1 else ""
+        more = len(operations) - 1
+        others = f" (so in {more} other{'s' * (more > 1)})" if more else ""
         yield f"{operations[0]}.{printable(name, 80)}: called {new}{others}"
 
 
