@@ -153,7 +153,7 @@ def test_a_domain_is_drafted_from_what_a_service_says_of_itself(
         assert ["Nobody postpones a purchase by" in prompt for prompt in prompts].count(True) == 2
         tools = next(prompt for prompt in prompts if prompt.count("Write `toolset.yaml` whole"))
         assert (
-            "- postpone_purchase (changes): Postpones it. takes purchaseId: string; {days: integer (int32)}. "
+            "- postpone_purchase (changes): Postpones it. takes purchase_id: string; {days: integer (int32)}. "
             'returns {id: string, status?: "open" | "closed", parent?: {id: string, status?: "open" | "closed", '
             "parent?: {…}}}\n"
         ) in tools

@@ -164,7 +164,7 @@ def test_names_that_are_all_ending_keep_it(spoil: Spoil) -> None:
     folder = derived(spoil(), "auto")
     schema = yaml.safe_load((folder / "schema.yaml").read_text(encoding="utf-8"))
     schema["tables"]["s"] = {
-        "columns": {"_id": {"type": "text", "pk": True}, "of": {"type": "text", "fk": "loans.loan_id"}}
+        "columns": {"id": {"type": "text", "pk": True}, "of_id": {"type": "text", "fk": "loans.loan_id"}}
     }
     (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False), encoding="utf-8")
     assert {"list_s", "get_s"} <= set(load_environment(folder).tools)

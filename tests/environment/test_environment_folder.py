@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from toolscale.cli import main
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import discover
 from toolscale.errors import SpecError, UsageError
@@ -405,3 +406,76 @@ def test_a_tool_that_cannot_be_read_hides_no_fault_of_another(spoil: Spoil) -> N
         "tools[list_loans].steps[0].sql",
         "tools[list_loans].returns.loans.rows",
     ]
+
+
+RETURN = "  - name: return_loan\n"
+REFUSED = {
+    "_close_loan": "begins with _, and TRL offers no such method to a model",
+    "verify": "is a route that a server of NeMo Gym keeps for itself",
+    "respond": "is a name that an OpenEnv server keeps for itself",
+    "get_reward": "is a method that TRL calls itself",
+    "return_" + "loan_" * 11 + "now": "has more than 64 letters, which providers of models refuse",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_tool_has_a_name_that_every_consumer_takes(name: str, spoil: Spoil) -> None:
+    found = issues(spoil(("toolset.yaml", RETURN, f"  - name: {name}\n")))
+    problem = f"{name!r} cannot name a tool: it {REFUSED[name]}"
+    assert f"toolset.yaml: tools[{name}]: {problem}; choose another name" in found
+
+
+@pytest.mark.parametrize(
+    ("parameter", "schema", "why"),
+    [
+        ("from", "{type: string}", "is a word of Python, and tau2 makes signatures of parameters"),
+        ("self", "{type: string}", "is an argument of tau2 itself"),
+        ("_id", "{type: string}", "begins with _, and tau2 makes models of parameters"),
+        ("a" * 65, "{type: string}", "has more than 64 letters, which providers of models refuse"),
+        ("order", "{type: array, items: {type: string}}", "is a word of SQL"),
+        ("today", "{type: string}", "has a meaning of its own"),
+    ],
+)
+def test_so_has_a_parameter(parameter: str, schema: str, why: str, spoil: Spoil) -> None:
+    old = "  - name: return_loan\n    description: Take back a book.\n    parameters:\n"
+    found = issues(spoil(("toolset.yaml", old, f"{old}      {parameter}: {schema}\n")))
+    place, problem = f"tools[return_loan].parameters.{parameter}", f"{parameter!r} cannot name a parameter: it {why}"
+    assert f"toolset.yaml: {place}: {problem}; choose another name" in found
+
+
+def test_a_parameter_that_is_no_relation_may_be_called_as_sql_is(spoil: Spoil) -> None:
+    old = "  - name: return_loan\n    description: Take back a book.\n    parameters:\n"
+    found = issues(spoil(("toolset.yaml", old, f"{old}      order: {{type: string}}\n")))
+    assert not [line for line in found if "cannot name" in line]
+
+
+@pytest.mark.parametrize(
+    ("table", "line"),
+    [
+        (
+            "sqlite_books",
+            "schema.yaml: tables.sqlite_books: 'sqlite_books' begins as tables of SQLite itself do; "
+            "choose another name",
+        ),
+        ("handovers", "schema.yaml: tables.handovers: the table 'handovers' is built in; remove it, or rename it"),
+        ("values", "schema.yaml: tables.values: 'values' is a word of SQL; choose another name, values_rows say"),
+    ],
+)
+def test_a_table_has_a_name_that_the_engines_take(table: str, line: str, spoil: Spoil) -> None:
+    more = f"tables:\n  {table}:\n    columns:\n      a_id: {{type: text, pk: true}}\n"
+    assert line in issues(spoil(("schema.yaml", "tables:\n", more)))
+
+
+def test_a_tool_whose_name_leaves_no_room_for_a_prefix_is_told(
+    spoil: Spoil, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "return_one_loan_that_a_member_has_brought_back_today"
+    folder = spoil(("toolset.yaml", RETURN, f"  - name: {name}\n"))
+    for file in ("intents.yaml", "cases.yaml", "rules.yaml", "language.yaml", "policy.md"):
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace("return_loan", name))
+    assert main(["admit", str(folder), "--candidates", "0"]) == 0
+    assert (
+        f"note: toolset.yaml: tools[{name}]: the name has 52 letters, and hosts put a prefix before it; providers take "
+        "64; choose one of fewer than 48"
+    ) in " ".join(capsys.readouterr().out.split())

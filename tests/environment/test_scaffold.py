@@ -80,6 +80,10 @@ def test_a_new_domain_makes_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixt
         ("library", "patron, loan by patron, loan by patron", "--tables: 'loan' stands there twice; name each table"),
         ("library", "patron, title", "--tables: nothing belongs to the patron; write one as: order_item by patron"),
         ("library", "patron, order by patron", "--tables: 'order' is a word of SQL; choose another name, order_item"),
+        ("library", "patron, value by patron", "--tables: 'values' is a word of SQL; choose another name, value_item"),
+        ("library", "patron, sqlite_a by patron", "--tables: 'sqlite_a' begins as tables of SQLite itself do"),
+        ("library", "patron, handover by patron", "--tables: 'handovers' is built in; choose another name"),
+        ("library", f"patron, {'b' * 40} by patron", f"--tables: '{'b' * 40}s' has more than 40 letters"),
         (
             "rejects",
             LIBRARY,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from toolscale.cli import main
 from toolscale.config import EXPORTS, VERSION
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.storage import file_hash
+from toolscale.errors import UsageError
+from toolscale.exports.format import Source
 from toolscale.exports.formats import FORMATS
+from toolscale.exports.golden import Golden
 from toolscale.exports.writing import export
 from toolscale.pipeline import synthesize
 from toolscale.session.playable import Playable
@@ -152,3 +156,38 @@ def test_the_list_names_every_format(capsys: pytest.CaptureFixture[str]) -> None
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")] == [*FORMATS]
     assert main(["export", "--list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out).keys() == FORMATS.keys()
+
+
+def offered(name: str, *parameters: str) -> dict[str, object]:
+    schema = {"type": "object", "properties": {each: {"type": "string"} for each in parameters}}
+    return {"type": "function", "function": {"name": name, "description": "", "parameters": schema}}
+
+
+@pytest.mark.parametrize(
+    ("to", "tool", "line"),
+    [
+        (
+            "tau2-domain",
+            offered("move", "to", "from"),
+            "a parameter 'from', a word of Python, and tau2 makes signatures",
+        ),
+        ("tau2-domain", offered("move", "tool_name"), "a parameter 'tool_name', an argument of tau2 itself; give the "),
+        ("trl-grpo", offered("reset"), "a tool 'reset', a method that TRL calls itself; give the tool another name"),
+        ("trl-grpo", offered("_move"), "a tool '_move', which begins with _, and TRL offers no such method to a model"),
+        ("openenv", offered("close"), "a tool 'close', a name that an OpenEnv server keeps for itself"),
+        ("nemo-gym", offered("stats"), "a tool 'stats', a route that a server of NeMo Gym keeps for itself"),
+    ],
+)
+def test_a_name_that_the_host_refuses_is_one_line(
+    to: str, tool: dict[str, object], line: str, golden: list[Golden]
+) -> None:
+    source = Source("mine", "0" * 64, [replace(golden[0], tools=(tool,))])
+    with pytest.raises(UsageError) as raised:
+        list(FORMATS[to].make(source, {"license": "TBD"}))
+    assert str(raised.value).startswith(f"mock has {line}")
+
+
+@pytest.mark.parametrize("to", ["trl-sft", "verl-agent", "verifiers", "inspect"])
+def test_hosts_that_take_all_names_are_given_them(to: str, golden: list[Golden]) -> None:
+    source = Source("mine", "0" * 64, [replace(golden[0], tools=(offered("reset", "from", "self"),))])
+    assert dict(FORMATS[to].make(source, {}))

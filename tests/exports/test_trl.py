@@ -147,6 +147,18 @@ def test_grpo_trainer_takes_a_step_in_the_environments(form_dataset: Path, tmp_p
     made.SESSIONS.shut()
 
 
+def test_an_argument_may_be_called_self(mock_dataset: Path, tmp_path: Path) -> None:
+    made = module_of(export(mock_dataset, "trl-grpo", tmp_path / "out").out / "toolscale_env.py")
+
+    class Environment(made.ToolScaleEnv):  # type: ignore[name-defined,misc]
+        move = made._tool({"name": "move", "description": "Move it."})
+
+        def _call(self, name: str, arguments: dict[str, Any]) -> str:
+            return f"{name} {arguments}"
+
+    assert Environment().move(self="a") == "move {'self': 'a'}"
+
+
 def test_forms_of_a_domain_share_an_environment_in_which_right_ones_are_paid(
     form_dataset: Path, tmp_path: Path
 ) -> None:

@@ -49,9 +49,7 @@ def test_each_sort_of_thing_is_held_back_somewhere(source: CandidateSource) -> N
     dialogues = drawn(source, "dialogue", range(300))
     assert {reply.sort for candidate in dialogues for reply in candidate.held} == {"identity", "row", "value"}
     assert all(
-        "my bill" in candidate.request.lower()
-        for candidate in dialogues
-        if "bill" in {r.about for r in candidate.held}
+        "my bill" in candidate.request.lower() for candidate in dialogues if "bill" in {r.about for r in candidate.held}
     )
 
 

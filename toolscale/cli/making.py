@@ -127,6 +127,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     from toolscale.cli.tallies import print_yields
     from toolscale.environment.admission_file import write_admission
     from toolscale.environment.environment import load_environment
+    from toolscale.environment.known_names import long_names
     from toolscale.environment.policy_text import unenforced
     from toolscale.environment.population import populate
     from toolscale.environment.registry import find_folder, is_shipped
@@ -152,7 +153,8 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if json_:
         streams = [item.facts() for item in yields]
         untold = [issue.facts() for issue in unenforced(environment.spec)]
-        echo_json({**admission.model_dump(mode="json"), "streams": streams, "unenforced": untold})
+        long = [issue.facts() for issue in long_names(environment.spec.toolset)]
+        echo_json({**admission.model_dump(mode="json"), "streams": streams, "unenforced": untold, "long_names": long})
     else:
         for name, tool in admission.tools.items():
             kind = "writes" if tool.mutates_state else "reads"
@@ -160,7 +162,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
             say(f"{name:<32}{kind:<8}{calls}")
         if yields:
             print_yields(yields, folder.name, with_requests=requests)
-        for issue in unenforced(environment.spec):
+        for issue in (*long_names(environment.spec.toolset), *unenforced(environment.spec)):
             say(f"note: {issue}")
     if dead:
         raise SpecError(dead)

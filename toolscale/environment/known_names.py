@@ -12,6 +12,7 @@ from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.policy_text import sentences
 from toolscale.environment.spec_files import Folder
 from toolscale.errors import SpecIssue
+from toolscale.forbidden_names import LONG, LONGEST, is_long
 from toolscale.patterns import regex
 from toolscale.records import (
     CasesSpec,
@@ -23,9 +24,6 @@ from toolscale.records import (
     ToolSpec,
     WorldSpec,
 )
-
-NAMESPACES = frozenset({"say", "policy", "call", "more"})
-"""What no role may be called: slots, constants of the policy, arguments of a call, and a place in requests."""
 
 SLOT = regex(r"\{([A-Za-z_][A-Za-z0-9_]*)")
 """The name at a place of a phrasing."""
@@ -40,6 +38,8 @@ class Names:
     def __init__(self, folder: Folder):
         self.world = folder.part(WorldSpec)
         self.schema = folder.part(SchemaSpec)
+        self.own_tables = frozenset(self.schema.tables) if self.schema is not None else frozenset[str]()
+        """Those of the file; `schema` has those that are built in too."""
         if self.schema is not None and self.world is not None:
             self.schema = with_handovers(self.schema, self.world)
         self.toolset = folder.part(ToolsetSpec)
@@ -96,6 +96,20 @@ class Names:
                 f"the call lacks {', '.join(missing)}",
                 "give every parameter that has no default",
             )
+
+
+def long_names(toolset: ToolsetSpec) -> list[SpecIssue]:
+    """Return the tools whose names models are offered, but not with the prefix that many hosts put before them."""
+    return [
+        SpecIssue(
+            "toolset.yaml",
+            f"tools[{tool.name}]",
+            f"the name has {len(tool.name)} letters, and hosts put a prefix before it; providers take {LONGEST}",
+            f"choose one of fewer than {LONG}",
+        )
+        for tool in toolset.tools
+        if is_long(tool.name)
+    ]
 
 
 def unknown(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from toolscale.config import ALL, DATASET_FOLDERS, RUN_FOLDERS
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
 from toolscale.environment.complaints import correction, suggest
-from toolscale.environment.known_names import IN_BRACES, NAMESPACES, SLOT, Names, not_above, unknown
+from toolscale.environment.known_names import IN_BRACES, SLOT, Names, not_above, unknown
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.moments import is_date, is_datetime, is_time
@@ -16,9 +16,10 @@ from toolscale.environment.policy_text import check_policy
 from toolscale.environment.spec_files import Folder
 from toolscale.environment.value_forms import check_forms
 from toolscale.errors import SpecIssue
+from toolscale.forbidden_names import refusals
 from toolscale.patterns import regex
 from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec
-from toolscale.sql.schemas import RESERVED_WORDS, lint_schema
+from toolscale.sql.schemas import lint_schema
 
 _CALL = regex(r"\bcall\.([a-z_][a-z0-9_]*)")
 _DOMAIN = regex(r"[a-z][a-z0-9_-]*")
@@ -87,8 +88,12 @@ def _world(names: Names) -> Iterator[SpecIssue]:
 
 
 def _schema(names: Names) -> Iterator[SpecIssue]:
-    if names.schema is not None:
-        yield from check_schema(names.schema)
+    if names.schema is None:
+        return
+    if HANDOVERS in names.own_tables:
+        place = f"tables.{HANDOVERS}"
+        yield SpecIssue("schema.yaml", place, f"the table {HANDOVERS!r} is built in", "remove it, or rename it")
+    yield from check_schema(names.schema)
 
 
 def check_schema(schema: SchemaSpec) -> list[SpecIssue]:
@@ -143,7 +148,7 @@ def _toolset(names: Names) -> Iterator[SpecIssue]:
         place = f"tools[{tool.name}]"
         if tool.name in seen:
             yield SpecIssue(file, place, "two tools have this name", "rename one of them")
-        if tool.name in BUILT_IN:
+        if tool.name in BUILT_IN:  # refused here: the compiler sees those that are built in too
             yield SpecIssue(file, place, "this tool is built in", "remove it, or rename it")
         seen.add(tool.name)
 
@@ -256,15 +261,8 @@ def _intents(names: Names) -> Iterator[SpecIssue]:
 
 def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> Iterator[SpecIssue]:
     file = "intents.yaml"
-    if name in NAMESPACES:
-        yield SpecIssue(
-            file,
-            place,
-            f"{name!r} means something else in expressions and requests",
-            f"call the role {name}_meant, say",
-        )
-    elif name in RESERVED_WORDS:
-        yield SpecIssue(file, place, f"{name!r} is a word of SQL", f"call the role {name}_meant, say")
+    for found in refusals(name, "role"):
+        yield SpecIssue(file, place, f"{name!r} {found.why}", f"call the role {name}_meant, say")
     yield from names.table(role.is_, file, f"{place}.is")
     yield from names.columns(role.is_, role.same, file, f"{place}.same")
     if role.is_ == HANDOVERS:

@@ -19,12 +19,11 @@ import jinja2
 import yaml
 
 from toolscale.environment.complaints import suggest
-from toolscale.environment.known_names import NAMESPACES
 from toolscale.environment.references import LONGEST_NAME, RESERVED, domain_problem
 from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
 from toolscale.errors import StorageError, UsageError
+from toolscale.forbidden_names import NAMESPACES, refusals
 from toolscale.patterns import regex
-from toolscale.sql.schemas import RESERVED_WORDS
 
 _TABLE = regex(r"\s*([a-z][a-z0-9]*(?:_[a-z0-9]+)*)((?:\s+(?:of|by|for|in|at|on|to|from|with)\s+[a-z][a-z0-9_]*)*)\s*")
 _PARENT = regex(r"(?:of|by|for|in|at|on|to|from|with)\s+([a-z][a-z0-9_]*)")
@@ -87,8 +86,10 @@ def read_tables(text: str) -> list[Entity]:
                     f"{suggest(parent, found) if found else _EXAMPLE}"
                 )
         entity = Entity(name, tuple(found[parent] for parent in dict.fromkeys(parents)), _prefix(name, found.values()))
-        if entity.table in RESERVED_WORDS or "__" in name or name in RESERVED_WORDS:
-            raise UsageError(f"--tables: {name!r} is a word of SQL; choose another name, {name}_item say")
+        for word in (name, entity.table):
+            if refused := refusals(word, "table"):
+                another = f", {name}_item say" if word in refused[0].words else ""
+                raise UsageError(f"--tables: {word!r} {refused[0].why}; choose another name{another}")
         found[name] = entity
     tables = list(found.values())
     if tables[0].parents:

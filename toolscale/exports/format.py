@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import jinja2
 
 from toolscale.errors import UsageError
 from toolscale.exports.golden import Golden
+from toolscale.forbidden_names import FORBIDDEN
 from toolscale.records import Split
 
 SPLITS: tuple[Split, ...] = ("train", "test")
@@ -47,12 +48,19 @@ class Source:
         """The splits that have tasks: no file is written of another one, since hosts cannot read an empty one."""
         return [split for split in SPLITS if self.of(split)]
 
-    def check_tools(self, reserved: Collection[str], why: str) -> None:
-        """UsageError if a tool has a name that the host keeps for itself. `why`: what it is there."""
+    def check_names(self, host: str) -> None:
+        """UsageError if the host refuses the name of a tool or parameter: `admit` does so too, but did not always."""
+        refused = [each for each in FORBIDDEN if each.consumer == host]
         for golden in self.golden:
-            for tool in golden.tools:
-                if (called := tool["function"]["name"]) in reserved:
-                    raise UsageError(f"{golden.task.domain} has a tool {called!r}, {why}; give the tool another name")
+            for tool in golden.domain_tools:
+                named = [("tool", tool["function"]["name"])]
+                named += [("parameter", each) for each in tool["function"]["parameters"].get("properties", ())]
+                for kind, name in named:
+                    for found in (each for each in refused if kind in each.kinds and each.refuses(name)):
+                        why = f"which {found.why}" if not found.why.startswith(("is a ", "is an ")) else found.why[3:]
+                        raise UsageError(
+                            f"{golden.task.domain} has a {kind} {name!r}, {why}; give the {kind} another name"
+                        )
 
     @property
     def domains(self) -> list[str]:

@@ -11,12 +11,9 @@ from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.exports.format import Format, Options, Source, lines_of, render
 from toolscale.exports.golden import Golden
+from toolscale.forbidden_names import NEMO_GYM
 from toolscale.records import Split
 
-RESERVED = (
-    "verify", "seed_session", "close_session", "sandbox_access", "aggregate_metrics", "reverify_mode", "mcp", "stats",
-)  # fmt: skip
-"""Routes of a resources server: a tool is a route too."""
 LICENSES = (
     "TBD", "Apache 2.0", "MIT", "Creative Commons Attribution 4.0 International",
     "Creative Commons Attribution-ShareAlike 4.0 International", "CC BY-SA 4.0", "CC BY-NC 3.0",
@@ -46,7 +43,7 @@ def gym_row(golden: Golden, agent: str) -> Json:
 def _gym(source: Source, options: Options) -> Iterator[tuple[str, str]]:
     if options["license"] not in LICENSES:
         raise UsageError(f"NeMo Gym knows no license {options['license']!r}; it knows {', '.join(LICENSES)}")
-    source.check_tools(RESERVED, "a route that a server of NeMo Gym keeps for itself")
+    source.check_names(NEMO_GYM)
     name = source.module
     folder, agent = f"resources_servers/{name}", f"{name}_simple_agent"
     splits = {called: [gym_row(each, agent) for each in source.of(ours)] for called, ours in NAMES}

@@ -12,12 +12,11 @@ from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.exports.format import Format, Options, Source, json_of, render
 from toolscale.exports.golden import Golden
+from toolscale.forbidden_names import OPENENV
 from toolscale.records import Split
 
 HOST = "openenv==0.10.0"
 RESPOND = "respond"
-RESERVED = ("reset", "step", "state", "close", RESPOND)
-"""Names that no tool of a domain may have: four of the host, and the one that carries messages."""
 SPEAK = {
     "type": "function",
     "function": {
@@ -45,7 +44,7 @@ Placed = Sequence[tuple[int, Golden]]
 
 
 def _openenv(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    source.check_tools(RESERVED, "a name that an OpenEnv server keeps for itself")
+    source.check_names(OPENENV)
     name, tools = source.module, _tools(source)
     splits: dict[Split, Placed] = {split: list(enumerate(source.of(split))) for split in source.splits}
     placed = [each for split in splits.values() for each in split]

@@ -7,6 +7,7 @@ from typing import Any
 
 from toolscale.exports.format import SPLITS, Format, Options, Source, json_of, render
 from toolscale.exports.golden import Golden
+from toolscale.forbidden_names import TAU2
 
 TESTED = "tau2-bench 1.0.1 (a2c0247)"
 
@@ -63,6 +64,7 @@ def tau2_task(golden: Golden) -> dict[str, Any]:
 
 
 def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
+    source.check_names(TAU2)
     domains: dict[str, list[Golden]] = {}
     for golden in source.golden:
         domains.setdefault(domain_of(golden), []).append(golden)

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolscale.exports.format import ORDERS, Format, Options, Source, json_of, lines_of, render
 from toolscale.exports.golden import Golden
+from toolscale.forbidden_names import TRL
 
 TESTED = "trl 1.16.0, datasets 5.2.0"
 
@@ -43,6 +44,7 @@ def grpo_row(golden: Golden) -> dict[str, Any]:
 
 
 def _grpo(source: Source, _: Options) -> Iterator[tuple[str, str]]:
+    source.check_names(TRL)
     for split in source.splits:
         yield f"{split}.jsonl", lines_of(map(grpo_row, source.of(split)))
     yield "tools.json", json_of({golden.task.domain: golden.domain_tools for golden in source.golden})

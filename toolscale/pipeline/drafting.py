@@ -139,9 +139,7 @@ def draft_domain(
     made = Drafted(target, steps, measured)
     if settings.phrase:
         _phrase(drafting, model, settings, books, used, made, report)
-    with ReplyStore(settings.replies) as store:
-        write_file(work / "transcript.md", transcript_of(store, list(used)).encode())
-        _sign(drafting, origin_of(model, store.lines(list(used)), steps))
+    _sign(drafting, model, settings.replies, list(used), steps)
     write_admission(drafting, admit_domain(drafting, cache))
     if any(step.dropped for step in steps):
         measure(drafting)
@@ -199,8 +197,11 @@ def model_name(model: ChatModel) -> str:
     return re.sub(r"[^!-~]+", "-", model.endpoint.model)[:200]
 
 
-def _sign(folder: Path, origin: DraftOrigin) -> None:
-    """Say in `environment.yaml` by which model the domain was drafted."""
+def _sign(folder: Path, model: ChatModel, replies: Path, used: Sequence[str], steps: Sequence[StepReport]) -> None:
+    """Say in `environment.yaml` by which model the domain was drafted, and beside it what was asked and answered."""
+    with ReplyStore(replies) as store:
+        write_file(folder.parent / "transcript.md", transcript_of(store, used).encode())
+        origin = origin_of(model, store.lines(used), steps)
     path = folder / "environment.yaml"
     value, _ = read_yaml(path)
     path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_defaults=True)}), encoding="utf-8")

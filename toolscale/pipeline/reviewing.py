@@ -43,6 +43,8 @@ def draft_settings(given: Mapping[str, Any], database: str | None = None) -> Dra
         raise UsageError("the run was given a source and a connection; give one of them")
     policy = Path(given["policy"]) if given["policy"] else None
     source = read_source(database or given["source"] or None, tuple(given["only"] or ()), policy)
+    for line in source.notes if source else ():
+        log.info("%s", line)
     return DraftSettings(
         max_cost=given["budget"],
         source=source,

@@ -7,13 +7,13 @@ from typing import Any
 
 from jsonschema.exceptions import SchemaError
 
+from toolscale.forbidden_names import OWN, refusals
 from toolscale.records import ColumnType
 from toolscale.sql.allowlist import IDENTIFIER
 from toolscale.sql.report import Report, choices
 from toolscale.sql.scopes import Info
 from toolscale.validation import Validator, pattern_fault
 
-RESERVED = frozenset(("now", "today", "ord", "holds"))
 _ANYWHERE = ("type", "description", "title", "default", "enum", "const", "examples")
 _KEYWORDS: dict[str, tuple[str, ...]] = {
     "string": ("format", "pattern", "minLength", "maxLength"),
@@ -25,13 +25,18 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
 _FORMATS: dict[str, ColumnType] = {"date": "date", "date-time": "datetime", "time": "time"}
 
 
-def check_name(name: str, what: str, report: Report, place: str, reserved: frozenset[str] = RESERVED) -> None:
-    """Report a name that cannot be written in SQL here. A return is never written in SQL: for it nothing is
-    reserved."""
+def check_name(name: str, what: str, report: Report, place: str, *, is_relation: bool = False) -> None:
+    """Report a name that cannot be written in SQL here, or that somebody refuses. A return is never written in SQL: for
+    it nothing is forbidden. `is_relation`: statements read it like a table."""
     if not IDENTIFIER.match(name) or "__" in name:
         report.add(f"{name!r} cannot name a {what}", "use small letters, digits and single underscores", place=place)
-    elif name in reserved:
-        report.add(f"{name!r} cannot name a {what}: it has a meaning of its own", "choose another name", place=place)
+        return
+    kind = "let" if what in ("let_rows", "new_id") else what
+    for found in (
+        *refusals(name, kind, but=(OWN,) if kind == "tool" else ()),
+        *refusals(name, "relation" * is_relation),
+    ):
+        report.add(f"{name!r} cannot name a {what}: it {found.why}", "choose another name", place=place)
 
 
 def read_parameters(
@@ -42,8 +47,8 @@ def read_parameters(
     relations: dict[str, dict[str, Info]] = {}
     for name, schema in parameters.items():
         place = f"{report.place}.parameters.{name}"
-        check_name(name, "parameter", report, place)
         kind = _kind(schema, report, place)
+        check_name(name, "parameter", report, place, is_relation=kind == "array")
         if kind == "array":
             relations[name] = _fields(name, schema, report, place)
         else:

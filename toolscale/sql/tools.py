@@ -187,7 +187,7 @@ class _ToolCompiler:
         return CompiledStep("new_id", place, step.new_id, None, None, step.prefix, step.from_)
 
     def _check_new(self, name: str, what: str, place: str) -> None:
-        check_name(name, what, self.report, place)
+        check_name(name, what, self.report, place, is_relation=what == "let_rows")
         if name in self.bound or name in self.tool.parameters:
             self.report.add(f"{name!r} is bound already", "choose another name", place=place)
         elif what == "let_rows" and name in self.schema.tables:
@@ -237,7 +237,7 @@ class _ToolCompiler:
             )
         for name, part in self.tool.returns.items():
             place = f"{self.tool.name}.returns.{name}"
-            check_name(name, "return", self.report, place, reserved=frozenset())
+            check_name(name, "return", self.report, place)
             if sum(getattr(part, mode) is not None for mode in ("value", "row", "rows")) != 1:
                 self.report.add("a return has exactly one of value, row and rows", "keep one", place=place)
                 continue

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from toolscale.sql.schemas import RESERVED_WORDS
+from toolscale.forbidden_names import LONGEST, LONGEST_TABLE, refusals
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "entry": ("table", "role"),
+    "call": ("tool",),
+    "input": ("parameter", "field"),
+    "rows": ("parameter", "field", "relation"),
+}
+"""What is put behind a name that is forbidden -> of what it is the name; else of a column, which look-ups take as a
+parameter."""
 
 _LETTERS = str.maketrans({
     "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L",
@@ -64,11 +73,19 @@ def singular(name: str) -> str:
     return name
 
 
-def usable(name: str, taken: Collection[str], ending: str) -> str:
-    """Return a name that is no word of SQL and not taken: `order` is `order_entry`."""
-    if name in RESERVED_WORDS:
+def usable(name: str, taken: Collection[str], ending: str, next_: dict[str, int] | None = None) -> str:
+    """Return a name that nobody refuses and that is not taken: `order` is `order_entry`. What is too long is cut.
+    `next_`: the number that the next one of a name gets, where there may be very many."""
+    kinds, longest = KINDS.get(ending, ("column", "parameter")), LONGEST_TABLE if ending == "entry" else LONGEST
+    if len(name) > longest:
+        name = name[: longest - 3].strip("_")
+    if any(refusals(name, kind) for kind in kinds):
         name = f"{name}_{ending}"
-    number, found = 2, name
+        if any(refusals(name, kind) for kind in kinds):
+            name = f"{ending}_{name}"
+    number, found = (next_ or {}).get(name, 2), name
     while found in taken:
         found, number = f"{name}{number}", number + 1
+    if next_ is not None:
+        next_[name] = number
     return found

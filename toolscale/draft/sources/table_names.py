@@ -11,11 +11,10 @@ from toolscale.draft.sources.naming import singular, snake
 from toolscale.draft.sources.reflection import FoundTable
 from toolscale.environment.builtins import HANDOVERS
 from toolscale.environment.scaffold import Entity
-from toolscale.records import ColumnSpec, SchemaSpec, TableSpec
-from toolscale.sql.schemas import lint_schema
+from toolscale.forbidden_names import LONGEST_TABLE, refusals
 
-LONGEST = 40
-"""Letters of a name: those of tools are made of it, and hosts put a prefix before them."""
+LONGEST = LONGEST_TABLE - len("_entry") - 2
+"""Letters of a name: with what may stand behind it, its plural is within what a table may have."""
 
 
 @dataclass(frozen=True)
@@ -73,21 +72,22 @@ def made_key(plan: Plan) -> str:
     return _free(f"{plan.entity}_id", plan.columns.values(), "key", _column_words)
 
 
-def _free(name: str, taken: Collection[str], ending: str, words_of: Callable[[str], Mapping[str, SchemaSpec]]) -> str:
-    """Return a name of which admission allows all words, and none is taken: `order` is `order_entry`."""
+def _free(name: str, taken: Collection[str], ending: str, words_of: Callable[[str], tuple[str, ...]]) -> str:
+    """Return a name that nobody refuses in any of its words, and none is taken: `order` is `order_entry`."""
     name = name[:LONGEST].rstrip("_")
+    kinds = ("column", "parameter") if words_of is _column_words else ("table", "role")
     allowed = (name, f"{name}_{ending}", f"own_{name}", f"own_{name}_{ending}")
-    name = next((each for each in allowed if not any(map(lint_schema, words_of(each).values()))), ending)
+    name = next((each for each in allowed if not any(refusals(w, k) for w in words_of(each) for k in kinds)), ending)
     number, found = 2, name
-    while not words_of(found).keys().isdisjoint(taken):
+    while not set(words_of(found)).isdisjoint(taken):
         found, number = f"{name}{number}", number + 1
     return found
 
 
-def _table_words(entity: str) -> Mapping[str, SchemaSpec]:
-    """Return both words for a table, of one row and of all, each with a schema that has it."""
-    return {word: SchemaSpec(tables={word: TableSpec(columns={})}) for word in (entity, Entity(entity, (), "").table)}
+def _table_words(entity: str) -> tuple[str, ...]:
+    """Return both words for a table, of one row and of all."""
+    return entity, Entity(entity, (), "").table
 
 
-def _column_words(column: str) -> Mapping[str, SchemaSpec]:
-    return {column: SchemaSpec(tables={"rows": TableSpec(columns={column: ColumnSpec(type="text")})})}
+def _column_words(column: str) -> tuple[str, ...]:
+    return (column,)
