@@ -170,6 +170,25 @@ def test_names_that_are_all_ending_keep_it(spoil: Spoil) -> None:
     assert {"list_s", "get_s"} <= set(load_environment(folder).tools)
 
 
+def test_of_two_tables_with_one_key_neither_loses_its_tool(spoil: Spoil) -> None:
+    """A table whose key is that of another is called by its own name; where two keys are alike, that is told."""
+    cards = {"member_id": {"type": "text", "pk": True, "fk": "members.member_id"}, "color": {"type": "text"}}
+    desks = {"loan_id": {"type": "text", "pk": True}, "place": {"type": "text"}}
+    folder = derived(spoil(), "auto")
+    schema = yaml.safe_load((folder / "schema.yaml").read_text(encoding="utf-8"))
+    schema["tables"]["cards"] = {"columns": cards}
+    (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False), encoding="utf-8")
+    assert {"get_member", "get_card"} <= set(load_environment(folder).tools)
+    schema["tables"]["desks"] = {"columns": desks}
+    (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False), encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load_environment(folder)
+    assert str(caught.value) == (
+        "toolset.yaml: lookups.desks: get_loan is derived of another table too; "
+        "call their keys so that they differ, or write get_loan"
+    )
+
+
 BRANCHES = """  branches:
     description: Where the library is.
     columns:

@@ -16,6 +16,7 @@ from typing import Any
 
 from toolscale.environment.complaints import correction, suggest
 from toolscale.errors import SpecIssue
+from toolscale.forbidden_names import LONGEST
 from toolscale.records import LanguageSpec, SchemaSpec, TableSpec, ToolsetSpec, ToolSpec
 from toolscale.records.tool import Lookup
 
@@ -60,6 +61,9 @@ def with_lookups(
             continue
         for kind in kinds:
             tools = [ToolSpec.model_validate(tool) for tool in _MAKERS[kind](table, schema, language)]
+            for name in (tool.name for tool in tools if tool.name in derived and tool.name not in own):
+                remedy = f"call their keys so that they differ, or write {name}"
+                issues.append(SpecIssue(FILE, place, f"{name} is derived of another table too", remedy))
             derived |= {tool.name: tool for tool in tools if tool.name not in own}
             if not tools and toolset.lookups != "auto":
                 issues.append(SpecIssue(FILE, place, *_MISSING[kind](table)))
@@ -126,7 +130,7 @@ def _list(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[di
         by = owner if parents.count(parent) == 1 else column.removesuffix("_id") or column
         sorted_by = f", by {_words(days[0])}" if days else ""
         yield {
-            "name": f"list_{table}" if len(links) == 1 else f"list_{table}_by_{by}",
+            "name": f"list_{table}" if len(links) == 1 else f"list_{table}_by_{by}"[:LONGEST].rstrip("_"),
             "description": f"List all {_words(table)} of {_article(by)}{sorted_by}.",
             "parameters": {column: _parameter(spec, column)},
             "steps": [_guard(owner, f"SELECT {key} FROM {parent} WHERE {key} = :{column}", column)],
@@ -179,8 +183,9 @@ def _parameter(spec: TableSpec, column: str) -> dict[str, str]:
 
 
 def _singular(table: str, spec: TableSpec) -> str:
-    """Return what one row is called in the names of tools: the key without `_id`, else the table without its s."""
-    if len(spec.key) == 1 and spec.key[0].endswith("_id") and spec.key[0] != "_id":
+    """Return what one row is called in the names of tools: the key without `_id`, else the table without its s (as
+    where the key is that of another table, of which each row has one)."""
+    if len(spec.key) == 1 and spec.key[0].endswith("_id") and spec.key[0] != "_id" and not spec.columns[spec.key[0]].fk:
         return spec.key[0].removesuffix("_id")
     return table.removesuffix("s") or table
 
