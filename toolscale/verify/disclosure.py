@@ -27,7 +27,7 @@ def undisclosed(subject: Subject) -> str | None:
         return f"the plan can be asked for {', '.join(about for about, *_ in known)}; the replies answer otherwise"
     values = _values_of(subject)
     held = {reply.about for reply in candidate.held}
-    besides = {value for about, said in values.items() if about not in held for _, value, _ in said}
+    besides = {value for about, said in values.items() if about.partition(".")[0] not in held for _, value, _ in said}
     for reply in candidate.held:
         said = values.get(reply.about)
         if said is None:
