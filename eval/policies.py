@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmark import Opened
-from eval.purse import Purse
+from toolscale.models.purse import Purse
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import file_hash
 from toolscale.errors import UsageError

@@ -26,7 +26,7 @@ from eval.benchmark import (
 )
 from eval.harness import AT_ONCE, Harness, Progress
 from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
-from eval.purse import REPLIES, Purse
+from toolscale.models.purse import REPLIES, Purse
 from eval.records import Settings
 from eval.report.writing import write_report
 from eval.storage import read_results

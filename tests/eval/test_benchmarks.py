@@ -18,7 +18,7 @@ from eval.answers import compare_answers, final_answer, normalized, stated_confi
 from eval.benchmark import Opened, about, names, open_benchmark, title_of
 from eval.ground import open_ground
 from eval.policies import endpoint, scripted
-from eval.purse import Purse
+from toolscale.models.purse import Purse
 from eval.records import Settings
 from eval.running import Wanted, players_of, run_benchmark
 from eval.storage import read_results

@@ -19,14 +19,13 @@ from tiny_qwen import make_model
 from eval.benchmark import Opened
 from eval.harness import MOST_LOST, Harness
 from eval.policies import Player, _load, checkpoint, endpoint, scripted
-from eval.purse import Purse
+from toolscale.models.purse import Purse
 from eval.records import Line, Settings
 from eval.storage import RESULTS, ROLLOUTS, read_results
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.models.endpoint import EndpointExpert
-from toolscale.models.experts import unmeasured
-from toolscale.records import Endpoint, ExpertReply, ExpertSpec, Price
+from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertReply, ExpertSpec, Price
 from training.config_file import read_config
 
 
@@ -240,7 +239,16 @@ def test_experts_are_paid_from_the_same_purse_and_do_not_pass_its_cap(tmp_path: 
     with chat_server(said("<think>Hm.</think>8")) as server:
         place, price = Endpoint(base_url=server.base_url, model="m"), Price(input=1, output=10)
         purse = Purse(0.5, tmp_path / "replies.sqlite")
-        replies = asyncio.run(ask(purse, unmeasured("sage", place, price=price)))
+        spec = ExpertSpec(
+            name="sage",
+            title="Sage",
+            price=price,
+            skills=dict.fromkeys(CATEGORIES, 0.5),
+            effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=1, latency_s=1)),
+            endpoint=place,
+            source="made for a test",
+        )
+        replies = asyncio.run(ask(purse, spec))
         assert len(server.asked) == 3
     answered = [each.content for each in replies if isinstance(each, ExpertReply)]
     assert answered == ["8"] * 3 and sum(isinstance(each, BudgetError) for each in replies) == 6

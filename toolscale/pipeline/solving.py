@@ -185,7 +185,7 @@ def _left(most: float | None, ledger: Ledger) -> Budget:
 
 def _paid(ledger: Ledger, *, judge: bool) -> float:
     """Return the dollars that were paid to the judge, or to the model that tries."""
-    return sum(line.paid_usd for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
+    return sum(line.paid_usd or 0.0 for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
 
 
 async def _read(
@@ -241,7 +241,7 @@ def _attempt(task: Task, sample: int, model: str, rollout: Rollout) -> Attempt:
         model=model,
         calls=rollout.calls,
         answer=rollout.answer,
-        usd=round(rollout.cost_usd, 9),
+        usd=None if rollout.cost_usd is None else round(rollout.cost_usd, 9),
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolscale.errors import ModelUnavailableError, UsageError
-from toolscale.models.chat import ChatClient, ChatReply, ChatRequest
+from toolscale.models.chat import ChatClient, ChatReply, ChatRequest, Lost
 from toolscale.records import Price, RolloutTask, TokenTrace
+from toolscale.records.dollars import dollars_of
 from toolscale.rollout.calls import read_arguments
 from toolscale.rollout.policy import Message, Tool, Turn
 
@@ -30,9 +31,9 @@ class ChatPolicy:
         return self.client.name
 
     @property
-    def price(self) -> Price:
-        """Dollars for a million tokens; 0 where that is not known."""
-        return self.client.model.price or Price(input=0.0, output=0.0)
+    def price(self) -> Price | None:
+        """Dollars for a million tokens; None where that is not known."""
+        return self.client.model.price
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> ChatSession:
         """Begin a conversation."""
@@ -49,18 +50,27 @@ class ChatSession:
     async def turn(self, observations: Sequence[Mapping[str, object]]) -> Turn:
         """Ask for the next message."""
         self._history += observations
-        reply = await self._asked()
+        reply, lost = await self._asked()
         message, malformed = _message_of(reply)
         self._history.append(message)
-        return Turn(message, malformed, reply.input_tokens, reply.output_tokens, reply.seconds)
+        return Turn(
+            message,
+            malformed,
+            lost.input_tokens + reply.input_tokens,
+            lost.output_tokens + reply.output_tokens,
+            reply.seconds,
+            dollars_of((lost.dollars, reply.dollars)),
+        )
 
-    async def _asked(self) -> ChatReply:
+    async def _asked(self) -> tuple[ChatReply, Lost]:
+        """Return the reply, and what tries before it are booked at."""
         policy = self._policy
         request = ChatRequest(
             policy.stage, tuple(self._history), tools=self._tools, temperature=policy.temperature, sample=self._sample
         )
         try:
-            return await policy.client.ask(request)
+            reply = await policy.client.ask(request)
+            return reply, policy.client.lost_on(request)
         except UsageError as error:
             line = policy.client.ledger.of(policy.stage, policy.name)
             if line.replies == line.kept:

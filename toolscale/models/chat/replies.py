@@ -31,8 +31,8 @@ class ChatReply:
     content: str
     input_tokens: int
     output_tokens: int
-    dollars: float
-    """What it costs, or can cost at most where the server did not count; 0 where the price is not known."""
+    dollars: float | None
+    """What it costs, or can cost at most where the server did not count; None where the price is not known."""
     seconds: float
     """From sending to receiving; 0 for a batch."""
     finish: str = ""
@@ -52,11 +52,14 @@ def reply_of(
 ) -> ChatReply:
     """Return what a server answered to a request. `share`: of the price, what it asks for."""
     read, wrote = tokens_of(choice, request.messages, request.tools)
+    if choice.output_tokens is None and not choice.written:
+        wrote = request.max_tokens  # it may have thought, and not said so
+    dollars = booked(request, choice.input_tokens, choice.output_tokens, price)
     return ChatReply(
         content=choice.content or "",
         input_tokens=read,
         output_tokens=wrote,
-        dollars=share * booked(request, choice.input_tokens, choice.output_tokens, price),
+        dollars=None if dollars is None else share * dollars,
         seconds=seconds,
         finish=choice.finish,
         refusal=choice.refusal,
