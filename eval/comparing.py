@@ -134,7 +134,7 @@ def told(comparison: Comparison) -> list[str]:
         f"standard errors {100 * found.accuracy.error_a:.1f} and {100 * found.accuracy.error_b:.1f}, paired "
         f"{100 * estimate.error:.1f}; correlation over tasks {found.accuracy.correlation:.2f}",
         f"McNemar: {found.mcnemar.only_a} only {a}, {found.mcnemar.only_b} only {b}, p = {found.mcnemar.p:.3g}",
-        f"cents of a task: {'no price' if found.cost is None else _signed(found.cost, 100, 3)}; seconds: {_signed(found.latency, 1, 1)}"
+        f"cents of a task: {_signed(found.cost, 100, 3)}; seconds: {_signed(found.latency, 1, 1)}"
         + ("" if found.utility is None else f"; utility: {_signed(found.utility, 1, 3)}"),
     ]
     if found.per_right is not None:
@@ -152,7 +152,9 @@ def points(estimate: Estimate) -> str:
     return f"{value:+.1f} points (95 % interval {low:+.1f} to {high:+.1f})"
 
 
-def _signed(estimate: Estimate, scale: float, digits: int) -> str:
+def _signed(estimate: Estimate | None, scale: float, digits: int) -> str:
+    if estimate is None:
+        return "not known"
     value, low, high = (scale * each for each in (estimate.value, estimate.low, estimate.high))
     return f"{value:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
 

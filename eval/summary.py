@@ -163,7 +163,7 @@ def known_costs(scores: Sequence[TaskScore]) -> list[float]:
 
 
 def _own_share(lines: Sequence[Line]) -> float | None:
-    own, total = (dollars_of(dollars) for dollars in zip(*((each.own_cost_usd, each.cost_usd) for each in lines)))
+    own, total = dollars_of(each.own_cost_usd for each in lines), dollars_of(each.cost_usd for each in lines)
     return None if own is None or total is None else own / total if total else 0.0
 
 

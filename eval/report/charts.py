@@ -13,7 +13,8 @@ MOST_TOOLS = 16
 
 
 def draw_charts(summaries: Sequence[Summary]) -> dict[str, str]:
-    """Return title -> SVG. Policies that cost nothing (idle, golden), or nobody knows what, have no place on an axis of costs."""
+    """Return title -> SVG. Policies that cost nothing (idle, golden), or nobody knows what, have no place on an axis
+    of costs."""
     charts = {}
     for title, name, label, scale in (
         ("Right answers against cost", "cost", "cents of a task", 100.0),

@@ -1,8 +1,8 @@
 """An expert behind an OpenAI-compatible server: asked until it answers, refuses, or its deadline is reached.
 
 What may pass is tried again; a refusal stops at once, and so does a reply that cannot be used. What may be paid for has
-its tokens all the same, and where nobody counted them it has as many as there can be. Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records
-it and goes on.
+its tokens all the same, and where nobody counted them as many as there can be. Whatever happens is a reply, with an
+`error` if there is no answer, so that a rollout records it and goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from toolscale.models.expert import Message
 from toolscale.models.simulated import drawn
 from toolscale.models.transport import NoAnswerError, RefusedError
 from toolscale.records import AnswerKey, Endpoint, ExpertReply, ExpertSpec, ToolCall
-
 
 MOST_TOKENS = 16_384
 """Of one reply of an expert, with what it thinks: what a reply can cost must be known before it is asked for."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolscale.errors import ModelUnavailableError, UsageError
-from toolscale.models.chat import ChatClient, ChatReply, ChatRequest, Lost
+from toolscale.models.chat import ChatClient, ChatReply, ChatRequest
 from toolscale.records import Price, RolloutTask, TokenTrace
-from toolscale.records.dollars import dollars_of
 from toolscale.rollout.calls import read_arguments
 from toolscale.rollout.policy import Message, Tool, Turn
 
@@ -50,27 +49,18 @@ class ChatSession:
     async def turn(self, observations: Sequence[Mapping[str, object]]) -> Turn:
         """Ask for the next message."""
         self._history += observations
-        reply, lost = await self._asked()
+        reply = await self._asked()
         message, malformed = _message_of(reply)
         self._history.append(message)
-        return Turn(
-            message,
-            malformed,
-            lost.input_tokens + reply.input_tokens,
-            lost.output_tokens + reply.output_tokens,
-            reply.seconds,
-            dollars_of((lost.dollars, reply.dollars)),
-        )
+        return Turn(message, malformed, reply.input_tokens, reply.output_tokens, reply.seconds, reply.dollars)
 
-    async def _asked(self) -> tuple[ChatReply, Lost]:
-        """Return the reply, and what tries before it are booked at."""
+    async def _asked(self) -> ChatReply:
         policy = self._policy
         request = ChatRequest(
             policy.stage, tuple(self._history), tools=self._tools, temperature=policy.temperature, sample=self._sample
         )
         try:
-            reply = await policy.client.ask(request)
-            return reply, policy.client.lost_on(request)
+            return await policy.client.ask(request)
         except UsageError as error:
             line = policy.client.ledger.of(policy.stage, policy.name)
             if line.replies == line.kept:

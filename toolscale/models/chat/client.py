@@ -23,7 +23,6 @@ from toolscale.models.chat.structured import findings, read_json
 from toolscale.models.completion import GarbledError, clean, read_choice
 from toolscale.models.simulated import drawn
 from toolscale.models.transport import NoAnswerError, RefusedError, complete, key_of, open_client, wait_before
-from toolscale.records.dollars import dollars_of
 
 LONGEST_TOLD = 60.0
 """Seconds of a Retry-After that are waited at most before the next try."""
@@ -47,8 +46,6 @@ class Lost:
 
     input_tokens: int = 0
     output_tokens: int = 0
-    dollars: float | None = 0.0
-    """None where no price is known."""
 
 
 @dataclass
@@ -272,7 +269,6 @@ class ChatClient:
         for each in (line, lost):
             each.input_tokens += most_read(request) if read is None else read
             each.output_tokens += request.max_tokens if wrote is None else wrote
-        lost.dollars = dollars_of((lost.dollars, dollars))
         line.pay(dollars)
         line.value(dollars)
         self.budget.spend(dollars)

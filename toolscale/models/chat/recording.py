@@ -33,6 +33,7 @@ def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: s
                 "finish": reply.finish,
                 "input_tokens": reply.input_tokens,
                 "output_tokens": reply.output_tokens,
+                **({"uncounted": list(reply.uncounted)} if reply.uncounted else {}),
                 **({"tool_calls": list(reply.tool_calls)} if reply.tool_calls else {}),
                 **({"message": reply.message} if reply.message is not None else {}),
             }
@@ -127,8 +128,11 @@ def recording_server(recorded: Recorded, host: str, port: int) -> ThreadingHTTPS
         def log_message(self, *args: object) -> None:
             """Say nothing of each request."""
 
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # as many connect at once as a run asks at once
+
     try:
-        server = ThreadingHTTPServer((host, port), Handler)
+        server = Server((host, port), Handler)
     except OSError as error:
         raise UsageError(f"port {port} of {host} cannot be had ({error}); choose another") from error
     server.daemon_threads = True
@@ -151,9 +155,9 @@ def _completion(reply: Mapping[str, Any]) -> dict[str, Any]:
         "model": reply["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reply["finish"] or "stop"}],
         "usage": {
-            "prompt_tokens": reply["input_tokens"],
-            "completion_tokens": reply["output_tokens"],
-            "total_tokens": reply["input_tokens"] + reply["output_tokens"],
+            told: reply[name]
+            for name, told in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+            if name not in reply.get("uncounted", ())
         },
     }
 

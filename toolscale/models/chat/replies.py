@@ -45,6 +45,8 @@ class ChatReply:
     """What is wrong with it, in words that the model can act on; empty if nothing is."""
     message: dict[str, Any] | None = None
     """As it came, where something is wrong with it."""
+    uncounted: tuple[str, ...] = ()
+    """`input_tokens`, `output_tokens`: those that the server did not count."""
 
 
 def reply_of(
@@ -66,6 +68,7 @@ def reply_of(
         tool_calls=choice.calls,
         problem=choice.problem,
         message=dict(choice.message) if choice.problem else None,
+        uncounted=tuple(name for name in ("input_tokens", "output_tokens") if getattr(choice, name) is None),
     )
 
 
@@ -165,9 +168,8 @@ def _kept(reply: ChatReply) -> dict[str, Any]:
 def _reply_of(text: str) -> ChatReply:
     """Return a reply that was kept. One that an earlier version kept may hold thoughts."""
     kept = json.loads(text)
-    return ChatReply(
-        **{**kept, "content": spoken(kept["content"]).text, "tool_calls": tuple(kept.get("tool_calls", ()))}
-    )
+    lists = {name: tuple(kept.get(name, ())) for name in ("tool_calls", "uncounted")}
+    return ChatReply(**{**kept, "content": spoken(kept["content"]).text, **lists})
 
 
 def _asked(request: ChatRequest) -> str:
