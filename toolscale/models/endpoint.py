@@ -43,6 +43,11 @@ class _Tries:
         self.input_tokens += most_read(request) if read is None else read
         self.output_tokens += request.max_tokens if wrote is None else wrote
 
+    def charged(self, reply: ExpertReply) -> ExpertReply:
+        """Return what came of them in the end, with the tokens of all."""
+        read, wrote = self.input_tokens + reply.input_tokens, self.output_tokens + reply.output_tokens
+        return reply.model_copy(update={"input_tokens": read, "output_tokens": wrote})
+
 
 @dataclass
 class EndpointExpert:
@@ -87,11 +92,7 @@ class EndpointExpert:
                 async for attempt in retrying:
                     with attempt:
                         answer = await self._ask(client, request, secret, tries)
-            counted = {
-                "input_tokens": tries.input_tokens + answer.input_tokens,
-                "output_tokens": tries.output_tokens + answer.output_tokens,
-            }
-            return answer.model_copy(update={"latency_s": time.monotonic() - began, **counted})
+            return tries.charged(answer.model_copy(update={"latency_s": time.monotonic() - began}))
         except NoAnswerError as error:
             asked = f", and it asks to wait {error.wait:.0f} s" if error.wait else ""
             problem = f"no answer in {endpoint.deadline_s:g} s: {error}{asked}"
@@ -103,13 +104,7 @@ class EndpointExpert:
             problem = f"its reply cannot be used: {error}"
         except RefusedError as error:
             problem = str(error)
-        return ExpertReply(
-            error=problem,
-            input_tokens=tries.input_tokens,
-            output_tokens=tries.output_tokens,
-            latency_s=time.monotonic() - began,
-            kind="endpoint",
-        )
+        return tries.charged(ExpertReply(error=problem, latency_s=time.monotonic() - began, kind="endpoint"))
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest, secret: str, tries: _Tries) -> ExpertReply:
         """Ask once. What came to nothing is added to `tries`, because the deadline may end this one or the next."""

@@ -15,6 +15,7 @@ from typing import Any
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.errors import StorageError, UsageError
 from toolscale.models.chat.replies import ReplyStore
+from toolscale.strict_json import read_json
 
 MOST_BYTES = 64_000_000
 """Of a recording, unpacked, and of a request."""
@@ -60,11 +61,11 @@ def read_recording(path: Path) -> dict[str, dict[str, Any]]:
         unpacked = reader.decompress(packed, MOST_BYTES)
         if not reader.eof:
             raise ValueError(f"it is cut off, or longer than {MOST_BYTES:,} bytes")
-        lines = [json.loads(line) for line in unpacked.decode().splitlines()]
+        lines = [read_json(line) for line in unpacked.decode().splitlines()]
         return {_digest(line["messages"], line["sample"]): line for line in lines}
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path") from error
-    except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise UsageError(f"{path} is no recording of replies ({error}); name the file that was recorded") from error
 
 
