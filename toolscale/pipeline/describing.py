@@ -6,7 +6,6 @@ environment tasks where datasets are named.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -27,6 +26,7 @@ from toolscale.rollout.bench import Bench
 from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.prompt import CALL_EXPERT
 from toolscale.rollout.scripted import ScriptedPolicy
+from toolscale.temporary_folders import temporary_folder
 
 AT_ONCE = 8
 """Tasks that one expert works on at the same time."""
@@ -153,8 +153,8 @@ def _edited(path: Path, catalogue: Catalogue, descriptions: dict[str, str]) -> s
         spec.model_copy(update={"description": descriptions.get(spec.name, spec.description)})
         for spec in catalogue.experts
     ]
-    with tempfile.TemporaryDirectory(prefix="catalogue-") as folder:
-        written = Path(folder) / path.name
+    with temporary_folder("catalogue") as folder:
+        written = folder / path.name
         written.write_text(text, encoding="utf-8")
         try:
             found = load_catalogue(written)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.dataset.given import Given, by_candidate
+from toolscale.dataset.storage import clear_work_folder
 from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
@@ -106,6 +107,7 @@ def solve_dataset(
         made = open_made(out)
         if solving.stopped:
             break
+    clear_work_folder(out, "work")  # of a process that was killed when all was done
     _count(made, model.endpoint.model, solving)
     return solving
 

@@ -16,6 +16,7 @@ from toolscale.canonical import canonical_json, content_hash
 from toolscale.errors import StorageError, UsageError
 from toolscale.models.chat.replies import ReplyStore
 from toolscale.strict_json import read_json
+from toolscale.whole_files import write_whole
 
 MOST_BYTES = 64_000_000
 """Of a recording, unpacked, and of a request."""
@@ -42,13 +43,9 @@ def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: s
         for asked, reply in store.lines(keys)
     ]
     packed = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(packed)
-        temporary.replace(path)
+        write_whole(path, packed)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error}") from error
     return len(lines)
 
