@@ -10,7 +10,8 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.dataset.given import Given, by_candidate
-from toolscale.dataset.storage import clear_work_folder
+from toolscale.dataset.making.staging import check_place
+from toolscale.dataset.storage import clear_work_folder, put_back_replaced
 from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
@@ -91,6 +92,8 @@ def solve_dataset(
     if settings.judge is not None:
         judge_model(settings.judge)  # a judge that cannot be asked is told before a model is paid
     made, out = open_made(dataset), settings.out or dataset
+    check_place(out)  # before anything is paid for
+    put_back_replaced(out, "work")
     solving, used = Solving(out), dict[str, None]()
     ledger = ledger or Ledger()
     for round_ in range(ROUNDS if settings.tasks is None else 1):
