@@ -147,10 +147,11 @@ async def _read(
         assert judge is not None, "it is named"
         verdicts = await asyncio.gather(*map(judge.read, cases), return_exceptions=True)
         spent = judge.client.ledger.total()
+    paid, worth = ("no price" if each is None else f"${each:.4f}" for each in (spent.paid_usd, spent.worth_usd))
     last = f"; the last: {judge.last}" if judge.lost else ""
     say(
-        f"{judge.name} read {len(left)} messages that rules do not refuse for certain: ${spent.paid_usd:.4f} paid, "
-        f"${spent.worth_usd:.4f} in all; on {judge.lost} it gave no verdict{last}"
+        f"{judge.name} read {len(left)} messages that rules do not refuse for certain: {paid} paid, "
+        f"{worth} in all; on {judge.lost} it gave no verdict{last}"
     )
     return [Read(answer, *_told(verdict)) for answer, verdict in zip(left, verdicts, strict=True)]
 

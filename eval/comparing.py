@@ -19,7 +19,7 @@ from eval.statistics import (
     tasks_needed,
 )
 from eval.storage import read_results
-from eval.summary import TaskScore, task_scores
+from eval.summary import TaskScore, known_costs, task_scores
 from toolscale.errors import UsageError
 
 Verdict = Literal["better", "worse", "no difference shown"]
@@ -50,7 +50,7 @@ class Comparison:
     mean_a: float
     mean_b: float
     mcnemar: McNemar
-    cost: Estimate
+    cost: Estimate | None
     """Dollars of a task, A less B."""
     latency: Estimate
     utility: Estimate | None
@@ -91,6 +91,7 @@ def compare(header_a: Header, lines_a: Sequence[Line], header_b: Header, lines_b
     def difference(of: Callable[[TaskScore], float]) -> Difference:
         return paired_difference([of(each) for each in one], [of(each) for each in other], clusters)
 
+    costs = known_costs(one), known_costs(other)
     estimate = share_difference([each.score for each in one], [each.score for each in other], clusters)
     accuracy = replace(difference(lambda each: each.score), estimate=estimate)
     right = [[each.score > 0.5 for each in scores] for scores in (one, other)]
@@ -106,12 +107,12 @@ def compare(header_a: Header, lines_a: Sequence[Line], header_b: Header, lines_b
         mean_a=sum(each.score for each in one) / len(one),
         mean_b=sum(each.score for each in other) / len(other),
         mcnemar=mcnemar(*right),
-        cost=difference(lambda each: each.cost_usd).estimate,
+        cost=paired_difference(*costs, clusters).estimate if all(costs) else None,
         latency=difference(lambda each: each.latency_s).estimate,
         utility=difference(lambda each: each.utility or 0.0).estimate
         if all(each.utility is not None for each in (*one, *other))
         else None,
-        per_right=_per_right(one, other, clusters),
+        per_right=_per_right(one, other, costs, clusters),
         needed=tasks_needed(delta, error, len(common)) if delta and error else None,
         changed=tuple(
             Change(each.task, each.cluster, each.score, its.score)
@@ -151,16 +152,20 @@ def points(estimate: Estimate) -> str:
     return f"{value:+.1f} points (95 % interval {low:+.1f} to {high:+.1f})"
 
 
-def _signed(estimate: Estimate, scale: float, digits: int) -> str:
+def _signed(estimate: Estimate | None, scale: float, digits: int) -> str:
+    if estimate is None:
+        return "not known"
     value, low, high = (scale * each for each in (estimate.value, estimate.low, estimate.high))
     return f"{value:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
 
 
 def _per_right(
-    one: Sequence[TaskScore], other: Sequence[TaskScore], clusters: Sequence[str]
+    one: Sequence[TaskScore],
+    other: Sequence[TaskScore],
+    costs: tuple[Sequence[float], Sequence[float]],
+    clusters: Sequence[str],
 ) -> tuple[float, float, float] | None:
     right = [[each.score for each in scores] for scores in (one, other)]
-    if not all(map(sum, right)):
+    if not all(map(sum, right)) or not all(costs):
         return None
-    costs = [[each.cost_usd for each in scores] for scores in (one, other)]
-    return ratio_difference((costs[0], costs[1]), (right[0], right[1]), clusters)
+    return ratio_difference(costs, (right[0], right[1]), clusters)

@@ -18,6 +18,7 @@ from eval.storage import Results
 from toolscale.config import VERSION
 from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
 from toolscale.records import Rollout, RolloutTask, TokenTrace
+from toolscale.records.dollars import dollars_of
 from toolscale.rollout.bench import Setting
 from toolscale.rollout.loop import run_rollout
 from toolscale.rollout.policy import Message, Policy, Session, Tool, Turn
@@ -44,7 +45,7 @@ class Progress:
     scored: int = 0
     score: float = 0.0
     lost: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
 
     def add(self, line: Line) -> None:
         """Count a line."""
@@ -52,13 +53,14 @@ class Progress:
         self.lost += line.status == "error"
         self.scored += line.score is not None
         self.score += line.score or 0.0
-        self.cost_usd += line.cost_usd
+        self.cost_usd = dollars_of((self.cost_usd, line.cost_usd))
 
     def told(self) -> str:
         """Return accuracy and cost so far, in words."""
         share = f"{self.score / self.scored:.1%} right" if self.scored else "nothing scored"
         failed = f", {self.lost} without an answer" if self.lost else ""
-        return f"{self.policy}: {share}, ${self.cost_usd:.4f}{failed}"
+        cost = "no price" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        return f"{self.policy}: {share}, {cost}{failed}"
 
 
 Report = Callable[[Progress], None]

@@ -59,7 +59,7 @@ class _Arm:
     calls: float
     """Calls of all experts."""
     right: float
-    cost: float
+    cost: float | None
     utility: float | None
 
 
@@ -94,7 +94,8 @@ def _measured(nothing: Kinship, whole: Mapping[str, Mapping[str, _Arm]]) -> Kins
 
     first = {kind: of(kind, lambda arm: arm.first) for kind in (OWN, NEUTRAL, OTHER)}
     right = [of(kind, lambda arm: arm.right) for kind in (OWN, OTHER)]
-    is_worth = all(arm.utility is not None for arms in whole.values() for arm in arms.values())
+    arms = [arm for arms in whole.values() for arm in arms.values()]
+    is_worth, is_priced = all(arm.utility is not None for arm in arms), all(arm.cost is not None for arm in arms)
     return Kinship(
         questions=nothing.questions,
         left_out=nothing.left_out,
@@ -105,7 +106,7 @@ def _measured(nothing: Kinship, whole: Mapping[str, Mapping[str, _Arm]]) -> Kins
         calls_over_neutral=calls(NEUTRAL),
         calls_over_other=calls(OTHER),
         right=share_difference(right[0], right[1], clusters),
-        cost=cost(lambda arm: arm.cost),
+        cost=cost(lambda arm: arm.cost or 0.0) if is_priced else None,
         utility=cost(lambda arm: arm.utility or 0.0) if is_worth else None,
     )
 
@@ -136,11 +137,12 @@ def _arm(played: Sequence[Sequence[Line]], bearers: Sequence[str]) -> _Arm:
         return sum(each) / len(each)
 
     is_worth = all(line.utility is not None for lines in played for line in lines)
+    is_priced = all(line.cost_usd is not None for lines in played for line in lines)
     return _Arm(
         first=mean(lambda line, bearer: float(line.first == bearer)),
         named=mean(lambda line, bearer: line.uses.get(bearer, 0)),
         calls=mean(lambda line, _: sum(line.uses.get(name, 0) for name in bearers)),
         right=mean(lambda line, _: line.score or 0.0),
-        cost=mean(lambda line, _: line.cost_usd),
+        cost=mean(lambda line, _: line.cost_usd or 0.0) if is_priced else None,
         utility=mean(lambda line, _: line.utility or 0.0) if is_worth else None,
     )

@@ -6,6 +6,7 @@ from eval.benchmark import Case, Graded, Opened
 from eval.grading import failure_of
 from eval.records import Line, key_of
 from toolscale.records import Rollout
+from toolscale.records.dollars import dollars_of
 
 
 def line_of(opened: Opened, case: Case, policy_hash: str, rollout: Rollout, graded: Graded) -> Line:
@@ -39,7 +40,7 @@ def line_of(opened: Opened, case: Case, policy_hash: str, rollout: Rollout, grad
         weights=(wish.outcome, wish.cost, wish.latency),
         cost_usd=rollout.cost_usd,
         latency_s=rollout.latency_s,
-        own_cost_usd=sum(charge.cost_usd for charge in own),
+        own_cost_usd=dollars_of(charge.cost_usd for charge in own),
         own_latency_s=sum(charge.latency_s for charge in own),
         input_tokens=sum(charge.input_tokens for charge in own),
         output_tokens=sum(charge.output_tokens for charge in own),

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmark import Opened
-from eval.purse import Purse
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import file_hash
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
+from toolscale.models.purse import Purse
 from toolscale.records import Price, RolloutTask, TokenTrace
 from toolscale.rollout.actions import GIVE_UP
 from toolscale.rollout.bench import Bench

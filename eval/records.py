@@ -99,9 +99,10 @@ class Line(Record):
     """What the best open choice is worth in expectation, where that is known; less `utility` it is the regret."""
     weights: tuple[float, float, float] | None = None
     """Of outcome, cost and latency."""
-    cost_usd: float
+    cost_usd: float | None
+    """None where no price is known."""
     latency_s: float
-    own_cost_usd: float
+    own_cost_usd: float | None
     own_latency_s: float
     """Of the policy's own messages; the rest is what it called."""
     input_tokens: int

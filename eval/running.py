@@ -26,7 +26,6 @@ from eval.benchmark import (
 )
 from eval.harness import AT_ONCE, Harness, Progress
 from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
-from eval.purse import REPLIES, Purse
 from eval.records import Settings
 from eval.report.writing import write_report
 from eval.storage import read_results
@@ -36,6 +35,7 @@ from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.chat import Ledger, model_from
 from toolscale.models.judging import JudgeSettings, judge_model
+from toolscale.models.purse import REPLIES, Purse
 from toolscale.rollout.grading import check_gradable
 from toolscale.rollout.message_judge import MessageJudge
 from training.config import Config, SftConfig

@@ -12,6 +12,7 @@ from eval.calibration import Calibration, calibration
 from eval.kinship import Kinship, kinship
 from eval.records import Header, Line
 from eval.statistics import Estimate, mean_interval, pass_hat_k, ratio_interval
+from toolscale.records.dollars import dollars_of
 
 OWN = "own tokens"
 """Of the policy, where dollars are told apart."""
@@ -26,7 +27,8 @@ class TaskScore:
     cluster: str
     groups: Mapping[str, str]
     score: float
-    cost_usd: float
+    cost_usd: float | None
+    """None where it is not known of all samples."""
     latency_s: float
     samples: int
     right: int
@@ -51,13 +53,13 @@ class Summary:
     utility: Estimate | None = None
     regret: Estimate | None = None
     cost: Estimate | None = None
-    """Dollars of a task, simulated ones included."""
-    cost_median: float = 0.0
-    cost_p90: float = 0.0
+    """Dollars of a task, simulated ones included; None, as all that is about dollars, where no price is known."""
+    cost_median: float | None = None
+    cost_p90: float | None = None
     latency: Estimate | None = None
     latency_median: float = 0.0
     latency_p90: float = 0.0
-    own_cost_share: float = 0.0
+    own_cost_share: float | None = None
     """Of the dollars, what the policy's own tokens took."""
     per_right: tuple[float, float, float] | None = None
     """Dollars for each right answer, with its interval; None where nothing is right."""
@@ -101,24 +103,21 @@ def summarize(header: Header, lines: Sequence[Line]) -> Summary:
         return nothing
     scored = [line for line in lines if line.score is not None]
     clusters = [each.cluster for each in scores]
-    costs, seconds = [each.cost_usd for each in scores], [each.latency_s for each in scores]
-    total = sum(costs)
+    costs, seconds = known_costs(scores), [each.latency_s for each in scores]
     return replace(
         nothing,
         tasks=len(scores),
         accuracy=mean_interval([each.score for each in scores], clusters, share=True),
         utility=_where_known(scores, lambda each: each.utility),
         regret=_where_known(scores, lambda each: each.regret),
-        cost=mean_interval(costs, clusters),
-        cost_median=float(np.median(costs)),
-        cost_p90=float(np.quantile(costs, 0.9)),
+        cost=mean_interval(costs, clusters) if costs else None,
+        cost_median=float(np.median(costs)) if costs else None,
+        cost_p90=float(np.quantile(costs, 0.9)) if costs else None,
         latency=mean_interval(seconds, clusters),
         latency_median=float(np.median(seconds)),
         latency_p90=float(np.quantile(seconds, 0.9)),
-        own_cost_share=sum(line.own_cost_usd for line in scored) / sum(line.cost_usd for line in scored)
-        if total
-        else 0.0,
-        per_right=_per_right(scores, clusters),
+        own_cost_share=_own_share(scored),
+        per_right=_per_right(scores, costs, clusters),
         pass_hat=_pass_hat(scores, clusters),
         uses=_uses(scored),
         failures=dict(Counter(line.failure for line in scored if line.failure is not None).most_common()),
@@ -135,6 +134,7 @@ def _score(group: Sequence[Line]) -> TaskScore:
     def mean(of: Callable[[Line], float]) -> float:
         return sum(of(line) for line in group) / count
 
+    dollars = dollars_of(line.cost_usd for line in group)
     utility = None if first.utility is None else mean(lambda line: line.utility or 0.0)
     return TaskScore(
         task=first.task,
@@ -142,7 +142,7 @@ def _score(group: Sequence[Line]) -> TaskScore:
         cluster=first.cluster,
         groups=first.groups,
         score=mean(lambda line: line.score or 0.0),
-        cost_usd=mean(lambda line: line.cost_usd),
+        cost_usd=None if dollars is None else dollars / count,
         latency_s=mean(lambda line: line.latency_s),
         samples=count,
         right=sum(line.score == 1 for line in group),
@@ -156,11 +156,23 @@ def _where_known(scores: Sequence[TaskScore], of: Callable[[TaskScore], float | 
     return mean_interval([value for value, _ in known], [cluster for _, cluster in known]) if known else None
 
 
-def _per_right(scores: Sequence[TaskScore], clusters: Sequence[str]) -> tuple[float, float, float] | None:
+def known_costs(scores: Sequence[TaskScore]) -> list[float]:
+    """Return the dollars of each task; empty where they are not known of all."""
+    costs = [each.cost_usd for each in scores if each.cost_usd is not None]
+    return costs if len(costs) == len(scores) else []
+
+
+def _own_share(lines: Sequence[Line]) -> float | None:
+    own, total = dollars_of(each.own_cost_usd for each in lines), dollars_of(each.cost_usd for each in lines)
+    return None if own is None or total is None else own / total if total else 0.0
+
+
+def _per_right(
+    scores: Sequence[TaskScore], costs: Sequence[float], clusters: Sequence[str]
+) -> tuple[float, float, float] | None:
     right = [each.score for each in scores]
-    if not sum(right):
+    if not sum(right) or not costs:
         return None
-    costs = [each.cost_usd for each in scores]
     return sum(costs) / sum(right), *ratio_interval(costs, right, clusters)
 
 

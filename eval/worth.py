@@ -23,8 +23,10 @@ class Worth:
         figures = Figures(outcome.right, outcome.cost_usd, outcome.latency_s, dict.fromkeys(outcome.used, 1))
         return absolute_reward(figures, task.preference, self.references(task))
 
-    def got(self, task: RolloutTask, rollout: Rollout, *, right: bool) -> float:
-        """Return what a rollout was worth; `right`: as it was graded here."""
+    def got(self, task: RolloutTask, rollout: Rollout, *, right: bool) -> float | None:
+        """Return what a rollout was worth, None where its dollars are not known; `right`: as it was graded here."""
+        if rollout.cost_usd is None:
+            return None
         found = figures_of(rollout)
         figures = Figures(right, found.cost_usd, found.latency_s, found.uses)
         return absolute_reward(figures, task.preference, self.references(task))

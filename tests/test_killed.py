@@ -143,7 +143,7 @@ def test_a_domain_that_is_new(tmp_path: Path) -> None:
         if not (place / "club").exists():
             assert not place.exists() or discover(place) == {}
             write_scaffold("club", tables, place)
-        assert held(place / "club") == whole
+        assert held(place) == {f"club/{name}": content for name, content in whole.items()}
 
 
 def test_a_proposal_that_goes_aside(tmp_path: Path) -> None:

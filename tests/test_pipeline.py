@@ -182,6 +182,8 @@ def test_a_dataset_whose_manifest_a_crash_has_emptied_is_made_again(mock_dataset
         ["export", "DATASET", "--to", "trl-sft", "--out"],
         ["play", "DATASET", "--session"],
         ["new", "--tables", "patron, loan by patron", "--in", "HERE"],
+        ["solve", "DATASET", "--out"],
+        ["quarantine"],
         ["show"],
         ["admit"],
     ],
@@ -195,6 +197,8 @@ def test_a_name_that_is_too_long_is_one_clear_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLSCALE_MODEL", "nobody-asks-it")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     places = {"DATASET": str(mock_dataset), "HERE": str(tmp_path)}
     assert main([*(places.get(word, word) for word in words), "a" * letters]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -75,6 +75,25 @@ def test_rates_stand_in_the_rows_and_a_second_run_asks_nothing(
     assert (len(server.asked), (dataset / "manifest.json").read_bytes()) == (asked, manifest)
 
 
+def test_dollars_of_a_model_without_a_price_are_unknown_and_not_0(
+    server: ChatServer, dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TOOLSCALE_MODEL_PRICE")
+    assert main(["solve", str(dataset), "--samples", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(line["paid_usd"], line["worth_usd"]) for line in told["costs"]] == [(None, None)]
+    attempts = [json.loads(line) for line in (dataset / "given" / "mock" / "attempts.jsonl").read_text().splitlines()]
+    assert [attempt["usd"] for attempt in attempts] == [None] * 10
+    assert "10 attempts in all, at a price that is not known." in (dataset / "README.md").read_text()
+    assert verify_dataset(dataset).findings == ()
+
+    # Of replies that were kept without a price nobody knows later on either what they were worth.
+    monkeypatch.setenv("TOOLSCALE_MODEL_PRICE", "1/10")
+    assert main(["solve", str(dataset), "--samples", "2", "--json"]) == 0
+    (line,) = json.loads(capsys.readouterr().out)["costs"]
+    assert (line["paid_usd"], line["worth_usd"]) == (pytest.approx((line["replies"] - line["kept"]) * 0.002), None)
+
+
 def as_real_models_write(answer: Answer) -> Answer:
     """The same answer thought aloud, without counts, without ids of calls, and with arguments as objects."""
     body = json.loads(answer.body)

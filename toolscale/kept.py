@@ -31,6 +31,7 @@ Made = TypeVar("Made")
 LIBRARIES = ("pydantic", "pyyaml", "sqlalchemy", "sqlglot")
 """Those whose versions decide what is made."""
 
+A_DAY = 86_400.0
 MOST_FILES = 64
 """Of one kind; the one that was not read for longest goes first. An environment takes half a megabyte."""
 
@@ -91,5 +92,6 @@ def _write(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
         kind = path.stem.rpartition("-")[0]
         kept = sorted(path.parent.glob(f"{kind}-*.pickle"), key=lambda other: other.stat().st_mtime)
-        for old in kept[:-MOST_FILES]:
+        left = [other for other in path.parent.glob(".*.tmp") if other.stat().st_mtime < path.stat().st_mtime - A_DAY]
+        for old in (*kept[:-MOST_FILES], *left):  # what killed processes left, too
             old.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ DEEPEST = 64
 """Levels of lists and objects: whoever walks through a value by recursion comes to its end."""
 
 _SHOWN = 80
+_TOO_DEEP = f"lists and objects are nested more than {DEEPEST} levels deep"
 
 Model = TypeVar("Model", bound="BaseModel")
 
@@ -30,10 +31,18 @@ def read_json(text: str | bytes) -> Any:
     except RecursionError:
         is_deep = True
     if is_deep:
-        raise ValueError(f"lists and objects are nested more than {DEEPEST} levels deep")
+        raise ValueError(_TOO_DEEP)
     if "\\u" in text or not text.isascii():
         json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no character
     return value
+
+
+def end_of_value(text: str, begin: int) -> int:
+    """Return where the JSON value ends that begins at a place of a text. ValueError if there is none."""
+    try:
+        return json.JSONDecoder().raw_decode(text, begin)[1]
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 def read_record(kind: type[Model], text: str | bytes) -> Model:

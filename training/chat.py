@@ -77,6 +77,10 @@ class Codec(Protocol):
         ...
 
 
+BROKEN = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+"""What a template of somebody else may raise."""
+
+
 class ChatCodec:
     """The chat template of a tokenizer. It must show the model what is said, write calls that can be read, and not
     change earlier turns when later ones come; that is tried on short conversations."""
@@ -166,7 +170,7 @@ class ChatCodec:
             text: str = self._tokenizer.apply_chat_template(
                 shaped, tokenize=False, chat_template=self._template, **options, **self._options
             )
-        except (jinja2.TemplateError, TypeError, ValueError) as error:  # it refuses, is broken, or is one of several
+        except BROKEN as error:  # it refuses, is broken, or is one of several
             raise self._refused(f"cannot write a conversation ({printable(str(error), 160)})") from error
         return text
 

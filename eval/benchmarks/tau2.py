@@ -69,7 +69,9 @@ async def play_elsewhere(settings: Settings, out: Path, tasks: int | None, progr
     results = await play(order, out / "tau2" / order.name, program.environ, program.say)
     still = await grade_idle(order, results, program.environ, program.say)
     recorded = settings.model_copy(update={"data": (settings.data[0], str(results), *settings.data[1:])})
-    dollars = "TOOLSCALE_MODEL_PRICE" if voices.agent.price else "the price table of LiteLLM, 0 for what it lacks"
+    dollars = (
+        "TOOLSCALE_MODEL_PRICE" if voices.agent.price else "the price table of LiteLLM; not known for what it lacks"
+    )
     notes = (f"Played by tau2 {checkout.version}, seed {settings.seed}", f"Dollars: {dollars}")
     return _graded(recorded, out, found, still, notes)
 

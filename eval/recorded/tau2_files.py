@@ -64,7 +64,8 @@ class Simulation:
     trial: int
     ending: str
     messages: tuple[Mapping[str, Any], ...]
-    cost_usd: float
+    cost_usd: float | None
+    """None where nobody knows it."""
     seconds: float
     recorded: Mapping[str, Any] = field(default_factory=dict)
     """`reward_info`: what tau2 found when it ran."""
@@ -158,7 +159,7 @@ def _simulation(raw: Mapping[str, Any]) -> Simulation:
         trial=int(raw.get("trial") or 0),
         ending=str(raw.get("termination_reason") or ""),
         messages=tuple(dict(message) for message in raw["messages"]),
-        cost_usd=float(raw.get("agent_cost") or 0.0),
+        cost_usd=float(raw.get("agent_cost") or 0.0) or None,  # LiteLLM says 0 of what has no price in its table
         seconds=float(raw.get("duration") or 0.0),
         recorded=dict(raw.get("reward_info") or {}),
         error=excerpt(str((raw.get("info") or {}).get("error") or ""), ""),

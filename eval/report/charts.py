@@ -13,16 +13,17 @@ MOST_TOOLS = 16
 
 
 def draw_charts(summaries: Sequence[Summary]) -> dict[str, str]:
-    """Return title -> SVG. Policies that cost nothing (idle, golden) have no place on an axis of costs."""
+    """Return title -> SVG. Policies that cost nothing (idle, golden), or nobody knows what, have no place on an axis
+    of costs."""
     charts = {}
     for title, name, label, scale in (
         ("Right answers against cost", "cost", "cents of a task", 100.0),
         ("Right answers against latency", "latency", "seconds of a task", 1.0),
     ):
         points = [
-            (each.policy, getattr(each, name), each.accuracy)
+            (each.policy, spent, each.accuracy)
             for each in summaries
-            if each.accuracy is not None and getattr(each, name).value > 0
+            if each.accuracy is not None and (spent := getattr(each, name)) is not None and spent.value > 0
         ]
         if len(points) > 1:
             charts[title] = _against(points, label, scale)

@@ -26,13 +26,13 @@ def right_row(summary: Summary) -> tuple[str, ...]:
 def spent_row(summary: Summary) -> tuple[str, ...]:
     """Return the cells of one policy, in the order of SPENT."""
     cost, latency, per_right = summary.cost, summary.latency, summary.per_right
-    if cost is None or latency is None:
+    if latency is None:
         return (summary.policy, *(NONE,) * (len(SPENT) - 1))
-    cents = (cost.value, summary.cost_median, summary.cost_p90)
+    cents = (cost.value if cost else None, summary.cost_median, summary.cost_p90)
     seconds = (latency.value, summary.latency_median, summary.latency_p90)
     return (
         summary.policy,
-        *(f"{100 * value:.3f}" for value in cents),
+        *(NONE if value is None else f"{100 * value:.3f}" for value in cents),
         NONE if per_right is None else f"{100 * per_right[0]:.3f}",
         *(f"{value:.1f}" for value in seconds),
     )

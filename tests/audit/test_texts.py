@@ -34,6 +34,7 @@ def test_what_texts_hold_is_not_reported() -> None:
         "options": "size: two; cabin = basic economy",
         "written": "['8538875209', 'credit_card_95']",
         "noticed": "11/14/2025",
+        "in_words": ["November 14, 2025", "14 November 2025", "14th of Nov. 2025", "nov 14", "May 20, 2024"],
         "paid": "$1240.50",
         "points": "20 points",
     }
@@ -53,6 +54,9 @@ def test_what_texts_hold_is_not_reported() -> None:
         ("The person wants a refund, please", "is free text, which the agent may put in its own words"),
         ("6300 points", "is a number that may be counted or computed"),
         ("11/15/2025", "is a date that may be counted from another one"),
+        ("November 15, 2025", "is a date that may be counted from another one"),
+        ("14 Nov 2024", "is a date that may be counted from another one"),
+        ("May 32", ""),
         ("AT&T", ""),
         ("[1] Oslo", ""),
         ("http://[::1", ""),

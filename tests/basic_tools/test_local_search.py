@@ -108,6 +108,7 @@ def test_everything_wrong_with_a_folder_is_told(tmp_path: Path) -> None:
     path.write_text(
         '{"id": "a", "title": "A", "text": "one"}\nno\n'
         '{"id": "", "title": "", "text": ""}\n{"id": "a", "title": "", "text": ""}\n[1]\n'
+        '{"id": "b", "id": "c", "title": "", "text": ""}\n'
     )
     (tmp_path / "b.txt").write_bytes(b"\xff")
     remedy = 'a line is an object {"id", "title", "text"} of texts, the id not empty'
@@ -117,6 +118,7 @@ def test_everything_wrong_with_a_folder_is_told(tmp_path: Path) -> None:
         SpecIssue(str(path), "line 2", "it is not JSON: Expecting value: line 1 column 1 (char 0)", remedy),
         SpecIssue(str(path), "line 3", """'{"id": "", "title": "", "text": ""}' is not a passage""", remedy),
         SpecIssue(str(path), "line 5", "'[1]' is not a passage", remedy),
+        SpecIssue(str(path), "line 6", "it is not JSON: a key stands twice", remedy),
         SpecIssue(str(path), "line 4", "the id 'a' is there twice", "give every passage an id of its own"),
         SpecIssue(
             str(tmp_path / "b.txt"),

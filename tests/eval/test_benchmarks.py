@@ -18,7 +18,6 @@ from eval.answers import compare_answers, final_answer, normalized, stated_confi
 from eval.benchmark import Opened, about, names, open_benchmark, title_of
 from eval.ground import open_ground
 from eval.policies import endpoint, scripted
-from eval.purse import Purse
 from eval.records import Settings
 from eval.running import Wanted, players_of, run_benchmark
 from eval.storage import read_results
@@ -26,6 +25,7 @@ from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.models.judging import JudgeSettings, judge_settings
+from toolscale.models.purse import Purse
 from toolscale.pipeline import synthesize
 from toolscale.records import Answer, Endpoint, Preference
 from toolscale.reward.kinds import TOOL_WEIGHT

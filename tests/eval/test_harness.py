@@ -17,16 +17,17 @@ from evaluated import TASKS, Play
 from tiny_qwen import make_model
 
 from eval.benchmark import Opened
-from eval.harness import MOST_LOST, Harness
+from eval.harness import MOST_LOST, Harness, Progress
 from eval.policies import Player, _load, checkpoint, endpoint, scripted
-from eval.purse import Purse
 from eval.records import Line, Settings
+from eval.report.tables import spent_row
 from eval.storage import RESULTS, ROLLOUTS, read_results
+from eval.summary import summarize
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.models.endpoint import EndpointExpert
-from toolscale.models.experts import unmeasured
-from toolscale.records import Endpoint, ExpertReply, ExpertSpec, Price
+from toolscale.models.purse import Purse
+from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertReply, ExpertSpec, Price
 from training.config_file import read_config
 
 
@@ -240,12 +241,37 @@ def test_experts_are_paid_from_the_same_purse_and_do_not_pass_its_cap(tmp_path: 
     with chat_server(said("<think>Hm.</think>8")) as server:
         place, price = Endpoint(base_url=server.base_url, model="m"), Price(input=1, output=10)
         purse = Purse(0.5, tmp_path / "replies.sqlite")
-        replies = asyncio.run(ask(purse, unmeasured("sage", place, price=price)))
+        spec = ExpertSpec(
+            name="sage",
+            title="Sage",
+            price=price,
+            skills=dict.fromkeys(CATEGORIES, 0.5),
+            effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=1, latency_s=1)),
+            endpoint=place,
+            source="made for a test",
+        )
+        replies = asyncio.run(ask(purse, spec))
         assert len(server.asked) == 3
     answered = [each.content for each in replies if isinstance(each, ExpertReply)]
     assert answered == ["8"] * 3 and sum(isinstance(each, BudgetError) for each in replies) == 6
     assert 3 * 0.16384 < purse.budget.spent <= 0.5
     assert purse.ledger.total().paid_usd == pytest.approx(purse.budget.spent)
+
+
+def test_without_a_price_dollars_are_unknown_and_not_0(play: Play, tmp_path: Path) -> None:
+    told: list[str] = []
+    with chat_server(said("42", usage={"prompt_tokens": 100, "completion_tokens": 3000})) as server:
+        header, lines = read_results(play(model(server.base_url, Purse(replies=tmp_path / "replies.sqlite"))))
+    assert {(line.cost_usd, line.own_cost_usd, line.utility) for line in lines} == {(None, None, None)}
+    found = summarize(header, lines)
+    assert found.accuracy is not None and found.latency is not None
+    assert (found.cost, found.cost_median, found.own_cost_share, found.per_right) == (None, None, None, None)
+    assert spent_row(found)[1:5] == ("–", "–", "–", "–")
+    progress = Progress("m", 2)
+    for line in lines[:2]:
+        progress.add(line)
+        told.append(progress.told())
+    assert {line.rpartition(", ")[2] for line in told} == {"no price"}
 
 
 def test_progress_tells_accuracy_and_cost(questions: Opened, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_run_is_graded_as_its_recording_is(checkout: Path, tmp_path: Path) -> 
         ours, theirs = (read_results(out / policy) for out in (played, tmp_path / "again" / "tau2-desk"))
         assert ours[1] == theirs[1]
         notes = ("3 tasks", "User simulator: openai/person")
-        dollars = "Dollars: the price table of LiteLLM, 0 for what it lacks"
+        dollars = "Dollars: the price table of LiteLLM; not known for what it lacks"
         assert theirs[0].notes == notes
         assert ours[0] == theirs[0].model_copy(update={"notes": (*notes, "Played by tau2 1.0.1, seed 0", dollars)})
         assert ours[0].benchmark == "tau2 desk (base)"

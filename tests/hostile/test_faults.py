@@ -16,6 +16,7 @@ from pathlib import Path
 
 import click
 import pytest
+from chat_server import Answer, chat_server
 from run_orders import order
 
 from tests.hostile.bounded import Bounded
@@ -222,6 +223,66 @@ def test_a_damaged_file_of_a_dataset_is_told_in_lines(
     for words in (["show"], ["play", "0" * 64, "--session", str(tmp_path / "s")], ["export", "--to", "trl-sft"]):
         status = main([words[0], str(dataset), *words[1:]])
         assert status in (0, 2) and capsys.readouterr().err.count("\n") == int(status == 2)
+
+
+READERS = {
+    "corpus.jsonl": ('{"id": "a", "title": "A", "text": "one"}\n', ["phrase", "mock", "--brief", "--people", "FILE"]),
+    "frames.jsonl": (
+        '{"shape": "return_all", "say": "All books are back."}\n',
+        ["phrase", "mock", "--from", "FILE"],
+    ),
+    "solutions.jsonl": ('{"task": "a", "calls": [], "answer": "Done."}\n', ["grade", "DATASET", "FILE"]),
+    "calls.jsonl": ('{"name": "find_member", "arguments": {}}\n', ["play", "DATASET", "0", "--calls", "FILE"]),
+    "texts.jsonl": ('{"text": "One text."}\n', ["report", "DATASET", "--out", "page.html", "--against", "FILE"]),
+    "texts.parquet": ("PAR1", ["stats", "DATASET", "--against", "FILE"]),
+    "experts.yaml": ("title: Two\nexperts: []\n", ["describe", "FILE"]),
+    "run.gz": ("\x1f\x8b", ["replay", "FILE"]),
+    "replies.sqlite": ("SQLite format 3", ["preferences", "--out", "words.jsonl", "--replies", "FILE"]),
+    "environment.yaml": ("title: A\n", ["admit", "."]),
+    "rows.jsonl": ('{"prompt": "a"}\n', ["audit", "FILE"]),
+    "key.pem": ("-----BEGIN PUBLIC KEY-----", ["pull", "me/x", "--out", "d", "--key", "FILE"]),
+}
+
+
+@pytest.mark.parametrize("damage", LOST)
+@pytest.mark.parametrize("file", READERS)
+def test_a_damaged_file_of_a_reader_is_told_in_lines(
+    file: str, damage: str, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Whatever it is, it is no traceback: nothing in it, or lines that name it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("TOOLSCALE_MODEL", "m")
+    monkeypatch.setenv("TOOLSCALE_MODEL_TIMEOUT", "1")
+    content, words = READERS[file]
+    Path(file).write_bytes(DAMAGES[damage](content.encode("latin-1")))
+    with chat_server(Answer(b"no", 401)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        status = main([{"FILE": file, "DATASET": str(dataset)}.get(word, word) for word in words])
+    assert status in (0, 1, 2)
+    assert all(line.startswith(("toolscale: ", f"{file}: ")) for line in capsys.readouterr().err.splitlines())
+
+
+@pytest.mark.parametrize("damage", LOST)
+@pytest.mark.parametrize("verb", ["stats", "verify", "diff", "report", "rejects", "quarantine", "solve", "publish"])
+@pytest.mark.parametrize("path", ["manifest.json", "mock/train-00000-of-00001.parquet", "given/mock/attempts.jsonl"])
+def test_a_damaged_dataset_is_one_line_for_every_verb(
+    path: str, verb: str, damage: str, few_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    place = Path(shutil.copytree(few_tasks, tmp_path / "d"))
+    (place / path).parent.mkdir(parents=True, exist_ok=True)
+    whole = (place / path).read_bytes() if (place / path).exists() else b'{"candidate": "a"}\n'
+    (place / path).write_bytes(DAMAGES[damage](whole))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOOLSCALE_MODEL", "m")
+    more = {"diff": [str(few_tasks)], "report": ["--out", "page.html"], "publish": ["me/x"]}.get(verb, [])
+    with chat_server(Answer(b"no", 401)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        status = main([verb, str(place), *more])
+    err = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("round ")]
+    assert status in (0, 1, 2) and len(err) <= 1
 
 
 @pytest.mark.parametrize("damage", LOST)

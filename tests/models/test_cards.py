@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import Answer, chat_server, said
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscale.errors import UnusableReplyError
 from toolscale.models.cards import card, latency_level, price_level, prose_card, skill_level, worded_skills
+from toolscale.models.chat import ChatModel
 from toolscale.models.describe import SAMPLED, Trajectory, describe, description_prompt, sample
 from toolscale.models.pricing import typical_cost, typical_latency
-from toolscale.records import CATEGORIES, AnswerKey, Effort, ExpertReply, ExpertSpec, Price, ToolCall
+from toolscale.models.purse import Purse
+from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertSpec, Price
 
 SPEC = ExpertSpec(
     name="one",
@@ -106,53 +111,49 @@ def test_more_is_never_a_lower_level(one: float, other: float, level: Any) -> No
     assert 0 <= level(low) <= level(high) <= 15
 
 
-class Writer:
-    """An expert that writes what it was made with, and keeps what it was asked."""
-
-    spec = SPEC
-
-    def __init__(self, **reply: Any):
-        self._reply = ExpertReply(**reply)
-        self.asked: list[Sequence[Any]] = []
-
-    async def reply(
-        self,
-        messages: Sequence[Any],
-        tools: Sequence[Any],
-        *,
-        key: AnswerKey | None,
-        category: str,
-        draw: str,
-        made: Sequence[ToolCall],
-    ) -> ExpertReply:
-        self.asked.append(messages)
-        return self._reply
-
-
 RUNS = [Trajectory(f"task {i}", ({"role": "assistant", "content": "42"},), i % 2 == 0) for i in range(30)]
 
 
-def test_a_description_is_written_from_trajectories() -> None:
-    writer = Writer(content="Good at sums.\n\x1b[31mPoor at  chess.")
-    assert asyncio.run(describe(SPEC, RUNS[:2], writer)) == ("Good at sums. [31mPoor at chess.", None)
-    assert writer.asked == [description_prompt(RUNS[:2])]
-    assert writer.asked[0][0]["content"].splitlines()[-2:] == [
+def described(folder: Path, trajectories: Sequence[Trajectory], answer: Answer) -> tuple[str, list[Any]]:
+    """What a server makes of the trajectories, and what it was asked."""
+    with chat_server(answer) as server:
+        purse = Purse(replies=folder / "replies.sqlite")
+        model = ChatModel(Endpoint(base_url=server.base_url, model="m"))
+
+        async def ask() -> str:
+            async with purse.client(model) as writer:
+                return await describe(SPEC, trajectories, writer)
+
+        return asyncio.run(ask()), server.asked
+
+
+def test_a_description_is_written_from_trajectories(tmp_path: Path) -> None:
+    text, asked = described(tmp_path, RUNS[:2], said("Good at sums.\n\x1b[31mPoor at  chess."))
+    assert text == "Good at sums. [31mPoor at chess."
+    assert [body["messages"] for body in asked] == [description_prompt(RUNS[:2])]
+    assert asked[0]["messages"][0]["content"].splitlines()[-2:] == [
         '{"right":true,"task":"task 0","trajectory":"[{\\"content\\":\\"42\\",\\"role\\":\\"assistant\\"}]"}',
         '{"right":false,"task":"task 1","trajectory":"[{\\"content\\":\\"42\\",\\"role\\":\\"assistant\\"}]"}',
     ]
 
 
-def test_without_a_writer_or_with_nothing_written_the_skills_are_worded() -> None:
-    assert asyncio.run(describe(SPEC, RUNS)) == (worded_skills(SPEC), None)
-    assert asyncio.run(describe(SPEC, [], Writer(content="x"))) == (worded_skills(SPEC), None)
-    assert asyncio.run(describe(SPEC, RUNS, Writer(error="it was silent"))) == (worded_skills(SPEC), "it was silent")
-    assert asyncio.run(describe(SPEC, RUNS, Writer(content=" \n"))) == (worded_skills(SPEC), "it wrote nothing")
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (said(" \n"), "it has neither content nor calls"),
+        (said("\x1b"), "it wrote nothing"),
+        (said("<think>Good?"), "its thoughts have no end: close them before you call a tool or answer"),
+    ],
+)
+def test_a_writer_that_writes_nothing_is_told(tmp_path: Path, answer: Answer, told: str) -> None:
+    with pytest.raises(UnusableReplyError, match=f"no description of '{SPEC.name}' was written: {told}; use a model"):
+        described(tmp_path, RUNS, answer)
 
 
-def test_what_is_too_long_is_cut() -> None:
+def test_what_is_too_long_is_cut(tmp_path: Path) -> None:
     long = Trajectory("t", ({"role": "assistant", "content": "x" * 20_000},), True)
     assert len(description_prompt([long])[0]["content"]) < 9_500
-    assert len(asyncio.run(describe(SPEC, RUNS, Writer(content="word " * 400)))[0]) <= 1_000
+    assert len(described(tmp_path, RUNS, said("word " * 400))[0]) <= 1_000
 
 
 def test_the_same_tasks_are_sampled_for_the_same_seed() -> None:

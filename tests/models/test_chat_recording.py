@@ -45,7 +45,7 @@ def record(tmp_path: Path) -> tuple[Path, list[ChatReply]]:
 
 
 def without_time(reply: ChatReply) -> dict[str, Any]:
-    return {name: getattr(reply, name) for name in ("content", "input_tokens", "output_tokens", "refusal")}
+    return {name: getattr(reply, name) for name in ("content", "input_tokens", "output_tokens", "refusal", "uncounted")}
 
 
 def test_a_recording_gives_the_same_replies_and_records_to_the_same_bytes(tmp_path: Path) -> None:

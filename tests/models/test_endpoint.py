@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolscale.errors import UsageError
+from toolscale.models.chat.budget import most_read
+from toolscale.models.chat.request import ChatRequest
 from toolscale.models.completion import GarbledError, read_completion
-from toolscale.models.endpoint import EndpointExpert
+from toolscale.models.endpoint import MOST_TOKENS, EndpointExpert
 from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertReply, ExpertSpec, Price
 
 KEY = "sk-test-1234567890"
@@ -56,14 +58,19 @@ def ask(base_url: str, tools: Sequence[dict[str, Any]] = (), **options: Any) -> 
     return reply.model_copy(update={"latency_s": 0.0})
 
 
-def failed(error: str) -> ExpertReply:
-    return ExpertReply(error=error, kind="endpoint")
+def failed(error: str, lost: int = 0) -> ExpertReply:
+    """A reply that is none. `lost`: tries that may be paid for, though nothing came of them."""
+    request = ChatRequest("", tuple(QUESTION))
+    return ExpertReply(
+        error=error, kind="endpoint", input_tokens=lost * most_read(request), output_tokens=lost * MOST_TOKENS
+    )
 
 
 def test_a_question_is_asked_and_its_tokens_are_those_that_the_server_counts() -> None:
     with chat_server(said("42", usage={"prompt_tokens": 12, "completion_tokens": 3})) as server:
         assert ask(server.base_url) == ExpertReply(content="42", input_tokens=12, output_tokens=3, kind="endpoint")
-        assert server.asked == [{"path": "/v1/chat/completions", "model": "m", "messages": QUESTION}]
+        asked = {"path": "/v1/chat/completions", "model": "m", "messages": QUESTION, "max_tokens": MOST_TOKENS}
+        assert server.asked == [asked]
 
 
 def test_tokens_that_are_not_counted_are_approximated() -> None:
@@ -132,12 +139,11 @@ def test_a_server_that_is_down_is_an_error_of_the_reply() -> None:
 
 def test_a_deadline_that_is_reached_says_what_happened_last() -> None:
     with chat_server(Answer(held=True)) as server:
-        assert ask(server.base_url, deadline_s=0.3) == failed("no answer in 0.3 s: it was silent")
-        assert ask(server.base_url, deadline_s=2.0, timeout_s=0.3) == failed(
-            "no answer in 2 s: a request had no answer after 0.3 s"
-        )
+        assert ask(server.base_url, deadline_s=0.3) == failed("no answer in 0.3 s: it was silent", lost=1)
+        told = ask(server.base_url, deadline_s=2.0, timeout_s=0.3)
+        assert told == failed("no answer in 2 s: a request had no answer after 0.3 s", lost=len(server.asked) - 1)
     with chat_server(Answer(status=500), Answer(held=True)) as server:
-        assert ask(server.base_url, deadline_s=3.0) == failed("no answer in 3 s: it answered 500")
+        assert ask(server.base_url, deadline_s=3.0) == failed("no answer in 3 s: it answered 500", lost=1)
 
 
 def test_a_server_that_asks_to_wait_past_the_deadline_is_not_waited_for() -> None:
@@ -223,6 +229,33 @@ def test_of_a_reply_that_cannot_be_used_tokens_are_approximated_too() -> None:
         with chat_server(answer) as server:
             reply = ask(server.base_url)
             assert (reply.input_tokens, reply.output_tokens) == counted
+
+
+@pytest.mark.parametrize("answer", [Answer(b"<html>"), Answer(b"[" * 5_000), said(None), said(None, usage={})])
+def test_a_reply_of_which_nothing_is_known_has_as_many_tokens_as_there_can_be(answer: Answer) -> None:
+    with chat_server(answer) as server:
+        assert ask(server.base_url).output_tokens == MOST_TOKENS
+
+
+def test_tries_before_an_answer_are_charged_where_they_may_be_paid_for() -> None:
+    counted = said("42", usage={"prompt_tokens": 12, "completion_tokens": 3})
+    for first, lost in ((Answer(held=True), 1), (Answer(b"{", cut=True), 1), (Answer(status=503), 0)):
+        with chat_server(first, counted) as server:
+            reply = ask(server.base_url, timeout_s=0.3)
+            assert (reply.content, reply.output_tokens) == ("42", 3 + lost * MOST_TOKENS)
+
+
+def test_a_reply_is_as_long_as_the_context_of_the_server_has_room_for() -> None:
+    def small(body: dict[str, Any]) -> Answer:
+        most = body["max_tokens"]
+        line = (
+            f"'max_tokens' or 'max_completion_tokens' is too large: {most}. This model's maximum context length is 4096"
+        )
+        return said("42") if most < 4_000 else Answer(json.dumps({"error": {"message": line}}).encode(), 400)
+
+    with chat_server(reply=small) as server:
+        assert ask(server.base_url).content == "42"
+        assert [body["max_tokens"] for body in server.asked] == [16_384, 8_192, 4_096, 2_048]
 
 
 def test_what_an_expert_thinks_is_no_part_of_its_answer() -> None:

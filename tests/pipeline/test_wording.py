@@ -18,6 +18,13 @@ from toolscale.preferences.worded import WordedPreferences
 from toolscale.records import Preference
 from toolscale.rollout.offering import ALIASES
 
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies are kept in the working folder."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("here"))
+
+
 FILE = """\
 {"split": "train", "instruction": "Be right.", "outcome": 1.0}
 {"split": "train", "instruction": "Be right, and use expert-1.", "outcome": 1.0, "tools": {"expert-1": 1.0}}
@@ -34,7 +41,7 @@ def wording(body: dict[str, Any]) -> Answer:
         weights = {
             name: 1.0 if weight == "use" else 0.0 if weight == "keep" else float(weight) for name, weight in lines
         }
-        return Answer(b"{}") if weights["latency"] == 0.8 else said("I wish: " + json.dumps(weights))
+        return said("") if weights["latency"] == 0.8 else said("I wish: " + json.dumps(weights))
     found = json.loads(prompt.split("I wish: ")[1].splitlines()[0])
     weights = {name: found.pop(name) for name in ("outcome", "cost", "latency")}
     weights["cost"] = 0 if weights["cost"] == 0.8 else weights["cost"]
@@ -90,9 +97,7 @@ def test_a_file_of_words_that_were_read_as_meant(tmp_path: Path, capsys: pytest.
             == 0
         )
     assert (tmp_path / "again.jsonl").read_bytes() == out.read_bytes()
-    assert capsys.readouterr().out.startswith(
-        f"{tmp_path / 'again.jsonl'}: {len(lines)} preferences in the model's words ("
-    )
+    assert f"\n{tmp_path / 'again.jsonl'}: {len(lines)} preferences in the model's words (" in capsys.readouterr().out
 
 
 def test_tasks_draw_what_fits_them(tmp_path: Path) -> None:
@@ -169,23 +174,24 @@ def test_a_file_that_is_none_or_lacks_a_split_is_named(tmp_path: Path) -> None:
         (
             said("It depends."),
             [],
-            "no preference of the split 'train' without wishes about tools could be kept: "
+            "{url}: no preference of the split 'train' without wishes about tools could be kept: "
             "asked 4, silent 0, unreadable 4,",
         ),
         (
             Answer(b"<html>"),
-            [],
-            "no preference of the split 'train' without wishes about tools could be kept: "
-            "asked 4, silent 4, unreadable 0, mismatched 0, kept 0 "
-            "(the last unusable reply: its reply cannot be used: it is not JSON that can be read); "
+            ["--deadline", "0.2"],
+            "{url}: no preference of the split 'train' without wishes about tools could be kept: "
+            "asked 4, silent 4, unreadable 0, mismatched 0, kept 0 (the last unusable reply: "
+            "{url}: 1 replies to one request cannot be used: it is not JSON that can be read); "
             "ask for more with --count",
         ),
         (
             Answer(b"no such model", 404),
             [],
-            "it refused (404: no such model); check the address and the name of the model, and that the server runs",
+            "{url}: it refused (404: no such model); check the address, the key and the name of the model",
         ),
-        (Answer(b"", 503), ["--deadline", "0.2"], "no answer in 0.2 s: it answered 503; check the address"),
+        (Answer(b"", 503), ["--deadline", "0.2"], "{url}: no answer in 0.2 s: it answered 503; run it again later"),
+        (said("7"), ["--max-cost", "1"], "MAX_COST needs a price: set TOOLSCALE_MODEL_PRICE to dollars"),
     ],
 )
 def test_no_file_is_left_where_nothing_can_be_kept(
@@ -193,15 +199,11 @@ def test_no_file_is_left_where_nothing_can_be_kept(
 ) -> None:
     out = ["--out", str(tmp_path / "words.jsonl")]
     with chat_server(answer) as server:
-        assert (
-            main(["preferences", *out, "--endpoint", server.base_url, "--model", "m", "--count", "4", *arguments]) == 2
-        )
-    captured = capsys.readouterr()
-    assert (
-        captured.out == ""
-        and captured.err.startswith(f"toolscale: {server.base_url}: {told}")
-        and captured.err.count("\n") == 1
-    )
+        assert main(
+            ["preferences", *out, "--endpoint", server.base_url, "--model", "m", "--count", "4", *arguments]
+        ) == (1 if "503" in told else 2)
+    err = capsys.readouterr().err
+    assert err.startswith(f"toolscale: {told.replace('{url}', server.base_url)}") and err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -229,7 +231,7 @@ def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(
     from training.config_file import read_config
     from training.data import open_work
 
-    monkeypatch.chdir(Path(__file__).parents[2])
+    root = Path(__file__).parents[2]
     words, catalogue, config = tmp_path / "words.jsonl", tmp_path / "experts.yaml", tmp_path / "config.yaml"
     with chat_server(reply=wording) as server:
         assert (
@@ -241,7 +243,7 @@ def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(
             main(
                 [
                     "describe",
-                    "experts/paper.yaml",
+                    str(root / "experts" / "paper.yaml"),
                     "--out",
                     str(catalogue),
                     "--endpoint",
@@ -256,6 +258,7 @@ def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(
         )
     data = {"mixture": {"code": 1}, "preferences": str(words), "catalogue": str(catalogue)}
     config.write_text(yaml.safe_dump({"steps": 1, "model": {"path": "m"}, "data": data}))
+    monkeypatch.chdir(root)
     settings: Config = read_config(config)
     work = open_work(settings.data)
     tasks = [work.tasks[number] for number in range(40)]

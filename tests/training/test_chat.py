@@ -237,6 +237,8 @@ GOOD = (
             "cannot write a conversation (no system role)",
         ),
         ("{% if %}", "cannot write a conversation (Expected an expression, got 'end of statement block')"),
+        ("{{ 1 // 0 }}", "cannot write a conversation (integer division or modulo by zero)"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "cannot write a conversation (maximum recursion depth"),
         ("{{ messages[0].content + 1 }}", "cannot write a conversation (can only concatenate str "),
     ],
 )
@@ -249,6 +251,97 @@ def test_a_template_that_cannot_be_trained_with_is_refused(template: str, told: 
     assert str(refused.value).startswith(f"the chat template {told}")
     assert str(refused.value).endswith(f"; set model.template to {remedy}")
     ChatCodec(tokenizer, GOOD)
+
+
+LLAMA = """\
+{{ bos_token }}{% if messages[0].role == 'system' %}{% set system = messages[0].content %}\
+{% set messages = messages[1:] %}{% else %}{% set system = '' %}{% endif %}<|im_start|>system
+Cutting Knowledge Date: December 2023
+Today Date: {{ strftime_now('%d %b %Y') if strftime_now is defined else '26 Jul 2024' }}
+{{ system }}<|im_end|>{% if tools %}{% if messages | length == 0 %}\
+{{ raise_exception("Cannot put tools in the first user message when there's no first user message!") }}{% endif %}\
+<|im_start|>user
+Given the following functions, please respond with a JSON for a function call with its proper arguments.
+{{ tools | tojson }}
+{{ messages[0].content }}<|im_end|>{% set messages = messages[1:] %}{% endif %}{% for message in messages %}\
+{% if 'tool_calls' in message %}{% if message.tool_calls | length != 1 %}\
+{{ raise_exception('This model only supports single tool-calls at once!') }}{% endif %}<|im_start|>assistant
+{"name": "{{ message.tool_calls[0].function.name }}", "parameters": \
+{{ message.tool_calls[0].function.arguments | tojson }}}<|im_end|>{% elif message.role == 'tool' %}<|im_start|>ipython
+{{ message.content | tojson }}<|im_end|>{% else %}<|im_start|>{{ message.role }}
+{{ message.content | trim }}<|im_end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
+PLAIN = """\
+{% for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}<|im_end|>
+{% endfor %}{{ '<|im_start|>assistant\n' if add_generation_prompt }}"""
+LIKE: dict[str, tuple[str, str]] = {
+    "Llama 3.1: one call a message, with parameters": (
+        LLAMA.replace("strftime_now('%d %b %Y') if strftime_now is defined else ", ""),
+        "cannot write a conversation (This model only supports single tool-calls at once!)",
+    ),
+    "Llama 3.2: the same, with the date of today": (
+        LLAMA,
+        "cannot write a conversation (This model only supports single tool-calls at once!)",
+    ),
+    "Llama 3.2, for a host that merges calls": (
+        LLAMA.replace("message.tool_calls | length != 1", "false"),
+        """writes calls as '{"name": "tool_81", "parameters": {"member_81": "Zo""",
+    ),
+    "Llama 3: knows no tools": (PLAIN, "leaves the tools out of the prompt"),
+    "LFM2: calls in Python, between words of its own": (
+        "{% if tools %}<|im_start|>system\nList of tools: <|tool_list_start|>{{ tools | tojson }}<|tool_list_end|>"
+        "<|im_end|>\n{% endif %}"
+        + PLAIN.replace(
+            "{{ message.content }}",
+            "{{ message.content or '' }}{% for call in message.tool_calls or [] %}<|tool_call_start|>"
+            "[{{ call.function.name }}({% for name, value in call.function.arguments.items() %}"
+            "{{ name }}={{ value | tojson }}{% endfor %})]<|tool_call_end|>{% endfor %}",
+        ),
+        "writes calls as '<|tool_call_start|>[tool_81(member_81=",
+    ),
+    "LFM2: calls in the content alone": (
+        "{% if tools %}<|im_start|>system\nList of tools: {{ tools | tojson }}<|im_end|>\n{% endif %}" + PLAIN,
+        "writes calls as",
+    ),
+    "Phi 3: roles that it knows, and no others": (
+        "{% for message in messages %}{% if message.role in ('system', 'user', 'assistant') %}<|im_start|>"
+        "{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endif %}{% endfor %}"
+        "{{ '<|im_start|>assistant\n' if add_generation_prompt else eos_token }}",
+        "changes earlier turns when later ones come",
+    ),
+    "Phi 4 mini: tools in the system message, calls dropped": (
+        "{% for message in messages %}{% if message.role == 'system' and message.tools %}<|im_start|>system\n"
+        "{{ message.content }}<|tool|>{{ message.tools }}<|/tool|><|im_end|>{% else %}<|im_start|>{{ message.role }}\n"
+        "{{ message.content }}<|im_end|>{% endif %}{% endfor %}"
+        "{{ '<|im_start|>assistant\n' if add_generation_prompt }}",
+        "leaves the tools out of the prompt",
+    ),
+    "R1 distill: thoughts of earlier turns cut, tools unknown, calls in code blocks": (
+        "{{ bos_token }}{% for message in messages %}{% if message.role == 'system' %}{{ message.content }}"
+        "{% elif message.role == 'user' %}<|im_start|>user\n{{ message.content }}"
+        "{% elif message.role == 'tool' %}<|im_start|>tool\n{{ message.content }}<|im_end|>"
+        "{% elif message.tool_calls %}<|im_start|>assistant\n{% for call in message.tool_calls %}<|tool_call_begin|>"
+        "{{ call.type }}<|tool_sep|>{{ call.function.name }}\n```json\n{{ call.function.arguments | tojson }}\n```"
+        "<|tool_call_end|>{% endfor %}<|im_end|>{% else %}<|im_start|>assistant\n"
+        "{{ message.content.split('</think>')[-1] }}<|im_end|>{% endif %}{% endfor %}"
+        "{{ '<|im_start|>assistant\n<think>\n' if add_generation_prompt }}",
+        "changes earlier turns when later ones come",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", LIKE)
+def test_templates_of_the_shape_of_real_ones_are_refused_with_the_template_to_take(shape: str) -> None:
+    template, told = LIKE[shape]
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = template
+    with pytest.raises(UsageError) as refused:
+        ChatCodec(tokenizer)
+    assert str(refused.value).startswith(f"the chat template {told}")
+    assert "; set model.template to training/templates/qwen3.jinja" in str(refused.value)
+    for name in ("qwen3", "compact"):
+        ChatCodec(tokenizer, Path(f"training/templates/{name}.jinja").read_text())
 
 
 @pytest.mark.parametrize("name", ["qwen3", "compact"])

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from toolscale.dataset.columns import load_cell
+from toolscale.language.dates import MONTHS
 from toolscale.patterns import regex
 
 _NUMBERS = regex(r"\d+(?:\.\d+)?", re.ASCII)
@@ -31,6 +31,16 @@ _PAIR = regex(r"[A-Za-z_][\w.-]*(?:\s*=\s*([^\s=][^=]*)|:\s+(\S+))")
 _AROUND = " \t\r'\"()[]{}"
 """What stands around an entry of a list."""
 _DAY = regex(r"(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII)
+_ISO = regex(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
+_SHORT = tuple(name[:3] for name in MONTHS)
+_MONTH = "|".join((*MONTHS, *_SHORT, "sept"))
+_NUMBER = r"\d{1,2})(?:st|nd|rd|th)?"
+_WORDED = regex(
+    rf"(?:(?P<month>{_MONTH})\.? (?P<day>{_NUMBER}|(?P<earlier>{_NUMBER} (?:of )?(?P<later>{_MONTH})\.?)"
+    r"(?:,? (?P<year>\d{4}))?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A day in words: May 20, 2024; 20th of May."""
 DEEPEST = 5
 """Texts inside texts that are taken apart."""
 KEPT = 256
@@ -40,6 +50,14 @@ FREE_TEXT_WORDS = 4
 COMPUTED = "is a number that may be counted or computed"
 
 Lost = tuple[str, Any, str]
+
+
+class _Day(NamedTuple):
+    """A day that is named; the year is 0 where none is."""
+
+    year: int
+    month: int
+    day: int
 
 
 def look_for(value: Any, texts: Sequence[str], path: str = "", read: int = 0) -> Iterator[Lost]:
@@ -126,7 +144,7 @@ def _holds_text(value: str, texts: Sequence[str]) -> bool:
 
 
 def _excuse(value: str) -> str:
-    if _days(value[:10]):
+    if _days(value[:10]) or _days(value):
         return "is a date that may be counted from another one"
     if re.fullmatch(r"[\d\s.+*/()-]*[\s.+*/()][\d\s.+*/()-]*", value) and _NUMBERS.search(value):
         return "is an expression, or a number that may be computed"
@@ -158,24 +176,28 @@ def _holds_date(value: str, texts: Sequence[str]) -> bool:
 
 
 @lru_cache(KEPT)
-def _names(text: str, day: date) -> bool:
+def _names(text: str, day: _Day) -> bool:
     """Whether a text names a day in some form: 2024-05-20, May 20, 20 May, 5/20."""
-    month = rf"(?:{day:%B}|{day:%b})\.?"
-    number = rf"0?{day.day}(?:st|nd|rd|th)?"
-    forms = rf"\b(?:{day}|{month} {number}|{number} (?:of )?{month}|0?{day.month}/0?{day.day})\b"
+    year = f"{day.year:04}" if day.year else r"\d{4}"
+    month, number = rf"(?:{MONTHS[day.month - 1]}|{MONTHS[day.month - 1][:3]})\.?", rf"0?{day.day}(?:st|nd|rd|th)?"
+    iso, slashed = rf"{year}-{day.month:02}-{day.day:02}", f"0?{day.month}/0?{day.day}"
+    forms = rf"\b(?:{iso}|{month} {number}|{number} (?:of )?{month}|{slashed})\b"
     return re.search(forms, text, re.IGNORECASE) is not None
 
 
-def _days(value: str) -> list[date]:
+def _days(value: str) -> list[_Day]:
     """Return the days that a text may name: 5/6/2024 is one of May, or of June."""
-    try:
-        return [date.fromisoformat(value)]
-    except ValueError:
-        found = _DAY.fullmatch(value)
-    if found is None:
+    if found := _ISO.fullmatch(value):
+        days = [_Day(*map(int, found.groups()))]
+    elif found := _DAY.fullmatch(value):
+        first, second, year = map(int, found.groups())
+        days = [_Day(year, *pair) for pair in {(first, second), (second, first)}]
+    elif found := _WORDED.fullmatch(value.strip()):
+        month = 1 + _SHORT.index((found["month"] or found["later"]).lower()[:3])
+        days = [_Day(int(found["year"] or 0), month, int(found["day"] or found["earlier"]))]
+    else:
         return []
-    first, second, year = map(int, found.groups())
-    return [date(year, month, day) for month, day in {(first, second), (second, first)} if _is_day(year, month, day)]
+    return [day for day in days if _is_day(day.year or 2000, day.month, day.day)]
 
 
 def _is_day(year: int, month: int, day: int) -> bool:

@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections import deque
@@ -23,6 +22,7 @@ from typing import IO, Any
 from toolscale.audit.found import bad_input
 from toolscale.dataset.columns import UNREADABLE, load_cell
 from toolscale.errors import ProgramError
+from toolscale.temporary_folders import temporary_folder
 from toolscale.text_files import printable
 
 DRIVER = Path(__file__).with_name("tau2_driver.py")
@@ -71,7 +71,7 @@ def driver_lines(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield what the driver prints, each line read as a JSON object. ProgramError if it fails, writes something else,
     or takes longer than `timeout_s`."""
-    with tempfile.TemporaryDirectory(prefix="toolscale-audit-") as folder:
+    with temporary_folder("audit") as folder:
         process = subprocess.Popen(
             [python, "-I", str(driver), domain],
             stdin=subprocess.DEVNULL,

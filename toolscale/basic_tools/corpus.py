@@ -6,7 +6,6 @@ path within the folder, its title the first heading of a Markdown file, else the
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from toolscale.errors import SpecError, SpecIssue
+from toolscale.strict_json import read_json
 
 SUFFIXES = (".jsonl", ".md", ".txt")
 WANTED = "*.jsonl, *.md or *.txt"
@@ -98,8 +98,8 @@ def _lines(path: Path, text: str, issues: list[SpecIssue]) -> list[tuple[str, Pa
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            value = read_json(line)
+        except ValueError as error:
             issues.append(SpecIssue(str(path), f"line {number}", f"it is not JSON: {error}", REMEDY))
             continue
         if (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,43 +14,35 @@ import click
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolscale.models.expert import Expert
+    from toolscale.models.chat import ChatModel
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
-def by_model(what: str, *, required: bool = True) -> Callable[[Verb], Verb]:
-    """Give a verb the options that say which model it asks: the fields of an expert's `endpoint` in a catalogue.
-    `what`: what the model is for."""
+def by_model(verb: Verb) -> Verb:
+    """Give a verb that asks the model of the environment the options that name another one: `model_asked`."""
     options = (
         click.option(
             "--endpoint",
-            required=required,
             metavar="URL",
-            help=f"The OpenAI-compatible server of the model {what}: https://host/v1.",
+            help="The OpenAI-compatible server of the model: https://host/v1.  [default: OPENAI_BASE_URL]",
         ),
-        click.option("--model", required=required, metavar="NAME", help="The model, as the server calls it."),
+        click.option("--model", metavar="NAME", help="The model, as the server calls it.  [default: TOOLSCALE_MODEL]"),
         click.option(
             "--key-env",
             metavar="VARIABLE",
-            help="The environment variable that holds the key.  [default: no key is sent]",
+            help="The environment variable that holds the key.  [default: OPENAI_API_KEY; none for --endpoint]",
         ),
         click.option(
             "--deadline",
-            default=120.0,
-            show_default=True,
             metavar="SECONDS",
             type=click.FloatRange(0, min_open=True),
-            help="Give up if one answer of it takes longer, tries and waits included.",
+            help="Give up if one answer of it takes longer, tries and waits included.  [default: 600]",
         ),
     )
-
-    def give(verb: Verb) -> Verb:
-        for option in reversed(options):
-            verb = option(verb)
-        return verb
-
-    return give
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
 
 
 def asks_model(verb: Verb) -> Verb:
@@ -78,15 +72,25 @@ def asks_model(verb: Verb) -> Verb:
     return verb
 
 
-def model_at(endpoint: str, model: str, key_env: str | None, deadline: float, name: str = "writer") -> Expert:
-    """Return the model; `name`: what messages call it. UsageError at once if the address cannot be one, or its key is
+def model_asked(endpoint: str | None, model: str | None, key_env: str | None, deadline: float | None) -> ChatModel:
+    """Return the model that the options of `by_model` name, and the environment where they do not. A server that is
+    named gets no key but the one that is named for it. UsageError at once if the address cannot be one, or its key is
     not in the environment."""
-    from toolscale.models.experts import make_expert, unmeasured
-    from toolscale.records import Endpoint
+    from toolscale.models.chat import model_from
+    from toolscale.models.chat.settings import KEY, MODEL, URL
+    from toolscale.models.transport import check_address, key_of
 
     if key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
         raise UsageError(
             "--key-env takes the name of an environment variable, not a key; set a variable to the key and name it"
         )
-    place = Endpoint(base_url=endpoint, model=model, api_key_env=key_env, timeout_s=deadline, deadline_s=deadline)
-    return make_expert(unmeasured(name, place))
+    if endpoint is not None:
+        check_address(endpoint, "--endpoint")
+    told = {MODEL: model, URL: endpoint, KEY: None if endpoint is None else ""}
+    found = model_from({**os.environ, **{name: value for name, value in told.items() if value is not None}})
+    changed: dict[str, Any] = {} if key_env is None else {"api_key_env": key_env}
+    if deadline is not None:
+        changed |= {"timeout_s": min(found.endpoint.timeout_s, deadline), "deadline_s": deadline}
+    place = found.endpoint.model_copy(update=changed)
+    key_of(place, f"the model {place.model!r}")
+    return replace(found, endpoint=place)

@@ -57,11 +57,10 @@ def solve(
 
     model, ledger = model_from(os.environ), Ledger()
     settings = SolveSettings(out, samples, tasks, max_cost, replies, record, judge)
-    is_priced = model.price is not None
-    with telling_costs(ledger, is_priced=is_priced, json_=json_):
+    with telling_costs(ledger, json_=json_):
         solving = solve_dataset(dataset, model, settings, lambda line: say(line, err=True), ledger)
     if json_:
-        costs = costs_told(ledger, is_priced=is_priced)
+        costs = costs_told(ledger)
         told = {"dataset": str(solving.dataset), "tried": solving.tried, "outcomes": dict(solving.outcomes)}
         told |= {
             "failed": solving.failed,
@@ -71,8 +70,8 @@ def solve(
         }
         echo_json({**told, "stopped": solving.stopped, "costs": costs})
     else:
-        print_costs(ledger, is_priced)
-        _print_solving(solving, ledger.total().worth_usd if model.price else None)
+        print_costs(ledger)
+        _print_solving(solving, ledger.total().worth_usd)
     context.exit(1 if solving.stopped else 0)
 
 

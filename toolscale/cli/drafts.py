@@ -104,9 +104,9 @@ def draft(
         phrase=phrase,
     )
     left = f"the files so far and the transcript are in {settings.work / domain_of(name)}"
-    with telling_costs(ledger, is_priced=model.price is not None, json_=json_, rest=left):
+    with telling_costs(ledger, json_=json_, rest=left):
         made = draft_domain(name, model, settings, lambda line: say(line, err=True), ledger)
-    _print_made(made, ledger, priced=model.price is not None, json_=json_)
+    _print_made(made, ledger, json_=json_)
 
 
 @click.command()
@@ -168,12 +168,12 @@ def propose(
         out=out, replies=replies, max_cost=max_cost, wishes=intents, rounds=rounds, candidates=candidates, record=record
     )
     left = f"the transcript is in {settings.work / base.domain}"
-    with telling_costs(ledger, is_priced=model.price is not None, json_=json_, rest=left):
+    with telling_costs(ledger, json_=json_, rest=left):
         made = propose_intents(base, model, settings, lambda line: say(line, err=True), ledger)
-    _print_proposed(made, ledger, priced=model.price is not None, json_=json_)
+    _print_proposed(made, ledger, json_=json_)
 
 
-def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool) -> None:
+def _print_proposed(made: Proposed, ledger: Ledger, *, json_: bool) -> None:
     from toolscale.cli.tallies import costs_told, print_costs, print_yields
 
     if json_:
@@ -184,18 +184,18 @@ def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool
                 "dropped": made.dropped,
                 "steps": [made.step.facts()],
                 "streams": [item.facts() for item in made.yields],
-                "costs": costs_told(ledger, is_priced=priced),
+                "costs": costs_told(ledger),
             }
         )
     print_yields(made.yields, str(made.folder))
-    print_costs(ledger, priced)
+    print_costs(ledger)
     _print_steps([made.step])
     for name, why in made.dropped.items():
         say(f"  {name}: {why}")
     say(f"{made.folder} has {len(made.intents)} intents more; read them, and run: toolscale synthesize {made.folder}")
 
 
-def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> None:
+def _print_made(made: Drafted, ledger: Ledger, *, json_: bool) -> None:
     from toolscale.cli.tallies import costs_told, print_costs, print_yields
 
     if json_:
@@ -206,11 +206,11 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
                 "streams": [item.facts() for item in made.yields],
                 "frames": made.frames,
                 "unphrased": made.unphrased,
-                "costs": costs_told(ledger, is_priced=priced),
+                "costs": costs_told(ledger),
             }
         )
     print_yields(made.yields, made.folder.name)
-    print_costs(ledger, priced)
+    print_costs(ledger)
     _print_steps(made.steps)
     if made.unphrased:
         say(f"messages for its requests are lacking: {made.unphrased}", err=True)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import click
 
-from toolscale.cli.asking import by_model, model_at
+from toolscale.cli.asking import asks_model, by_model, model_asked
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 
 
 @click.command()
 @click.argument("catalogue", type=click.Path(path_type=Path))
-@by_model("that writes")
+@by_model
+@asks_model
 @click.option("--out", type=click.Path(path_type=Path), help="The catalogue to write.  [default: CATALOGUE itself]")
 @click.option("--tasks", default=10, show_default=True, type=click.IntRange(1), help="Tasks that each expert works on.")
 @click.option(
@@ -31,10 +32,13 @@ from toolscale.cli.output import as_json, echo_json, progress_bar, say
 @as_json
 def describe(
     catalogue: Path,
-    endpoint: str,
-    model: str,
+    endpoint: str | None,
+    model: str | None,
     key_env: str | None,
-    deadline: float,
+    deadline: float | None,
+    max_cost: float | None,
+    replies: Path,
+    record: Path | None,
     out: Path | None,
     tasks: int,
     dataset: tuple[str, ...],
@@ -47,16 +51,25 @@ def describe(
 
     Experts with an endpoint are really asked, the others simulated. All else in the file stays, comments too. Cards in
     prose (`data.style: prose`) show a description instead of the measured skills.
+
+    The model that writes is named by options or the environment: TOOLSCALE_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY.
+    TOOLSCALE_MODEL_PRICE says what a million of its tokens cost (0.25/2), the catalogue what those of experts do.
+    --max-cost holds for all of them.
     """
+    from toolscale.cli.tallies import costs_told, print_costs, telling_costs
+    from toolscale.models.purse import Purse
     from toolscale.pipeline.describing import describe_catalogue
 
-    writer, place = model_at(endpoint, model, key_env, deadline), out or catalogue
-    with progress_bar() as progress:
+    place, purse = out or catalogue, Purse(max_cost, replies, record=record)
+    writer, ledger = model_asked(endpoint, model, key_env, deadline), purse.ledger
+    with telling_costs(ledger, json_=json_), progress_bar() as progress:
         described = describe_catalogue(
-            catalogue, place, writer, count=tasks, seed=seed, datasets=dataset, again=again, progress=progress
+            catalogue, place, writer, purse, count=tasks, seed=seed, datasets=dataset, again=again, progress=progress
         )
     if json_:
-        return echo_json({"catalogue": str(place), "described": described})
+        return echo_json({"catalogue": str(place), "described": described, "costs": costs_told(ledger)})
+    if ledger.stages:
+        print_costs(ledger)
     for name, text in described.items():
         say(f"{name}: {text}")
     say(
@@ -69,7 +82,8 @@ def describe(
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The file to write: one JSON object a line."
 )
-@by_model("that writes")
+@by_model
+@asks_model
 @click.option(
     "--count",
     default=200,
@@ -88,10 +102,13 @@ def describe(
 @as_json
 def preferences(
     out: Path,
-    endpoint: str,
-    model: str,
+    endpoint: str | None,
+    model: str | None,
     key_env: str | None,
-    deadline: float,
+    deadline: float | None,
+    max_cost: float | None,
+    replies: Path,
+    record: Path | None,
     count: int,
     seed: int,
     wish_share: float,
@@ -101,14 +118,21 @@ def preferences(
 
     Weights are drawn, the model puts them into words, and reads its words back: only what is read as it was meant is
     kept.
+
+    The model is named by options or the environment: TOOLSCALE_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY.
+    TOOLSCALE_MODEL_PRICE says what a million of its tokens cost (0.25/2).
     """
+    from toolscale.cli.tallies import costs_told, print_costs, telling_costs
+    from toolscale.models.purse import Purse
     from toolscale.pipeline.preference_files import word_preferences
 
-    writer = model_at(endpoint, model, key_env, deadline)
-    with progress_bar() as progress:
-        worded = word_preferences(out, writer, count=count, seed=seed, wish_share=wish_share, progress=progress)
+    writer, purse = model_asked(endpoint, model, key_env, deadline), Purse(max_cost, replies, record=record)
+    ledger = purse.ledger
+    with telling_costs(ledger, json_=json_), progress_bar() as progress:
+        worded = word_preferences(out, writer, purse, count=count, seed=seed, wish_share=wish_share, progress=progress)
     if json_:
-        return echo_json({"file": str(out), **asdict(worded)})
+        return echo_json({"file": str(out), **asdict(worded), "costs": costs_told(ledger)})
+    print_costs(ledger)
     splits = ", ".join(f"{number} {split}" for split, number in worded.written.items())
     say(
         f"{out}: {sum(worded.written.values())} preferences in the model's words ({splits}); "

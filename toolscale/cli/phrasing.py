@@ -100,14 +100,13 @@ def _ask(workshop: Workshop, settings: AskSettings, *, json_: bool) -> Asked:
     from toolscale.words.asking import ask_for_frames
 
     model, ledger = model_from(os.environ), Ledger()
-    is_priced = model.price is not None
-    with telling_costs(ledger, is_priced=is_priced, json_=json_):
+    with telling_costs(ledger, json_=json_):
         asked = ask_for_frames(workshop, model, settings, ledger)
     if json_:
         told = {"shapes": asked.shapes, "unusable": asked.unusable, "stopped": asked.stopped}
-        echo_json({**_facts(asked.added), **told, "costs": costs_told(ledger, is_priced=is_priced)})
+        echo_json({**_facts(asked.added), **told, "costs": costs_told(ledger)})
         return asked
-    print_costs(ledger, is_priced)
+    print_costs(ledger)
     for finding in asked.unusable:
         say(finding, err=True)
     _print_added(asked.added)

@@ -228,31 +228,28 @@ def print_yields(yields: Sequence[Yield], domain: str, *, with_requests: bool = 
             console.print(Padding(Text(visible(request)), (0, 0, 0, 2)))
 
 
-def costs_told(ledger: Ledger, *, is_priced: bool) -> list[dict[str, Any]]:
-    """Return what was asked of models and what it cost, for machines; without a price, dollars are not known."""
-    unknown = {} if is_priced else {"paid_usd": None, "worth_usd": None}
-    return [{**asdict(line), **unknown} for line in ledger.rows()]
+def costs_told(ledger: Ledger) -> list[dict[str, Any]]:
+    """Return what was asked of models and what it cost, for machines; dollars that are not known are None."""
+    return [asdict(line) for line in ledger.rows()]
 
 
 @contextmanager
-def telling_costs(ledger: Ledger, *, is_priced: bool | None = None, json_: bool, rest: str = "") -> Iterator[None]:
-    """Say what models cost if what is done here fails. `is_priced`: whether the price is known; None: if anything cost
-    something. `rest`: what else is said then."""
+def telling_costs(ledger: Ledger, *, json_: bool, rest: str = "") -> Iterator[None]:
+    """Say what models cost if what is done here fails. `rest`: what else is said then."""
     try:
         yield
     except (ToolScaleError, KeyboardInterrupt) as error:
-        is_priced = ledger.total().worth_usd > 0 if is_priced is None else is_priced
         if ledger.stages and json_:
             told = str(error) or "interrupted; what was paid for is kept"
-            echo_json({"error": told, "costs": costs_told(ledger, is_priced=is_priced)})
+            echo_json({"error": told, "costs": costs_told(ledger)})
         elif ledger.stages:
-            print_costs(ledger, is_priced)
+            print_costs(ledger)
             if rest:
                 say(rest, err=True)
         raise
 
 
-def print_costs(ledger: Ledger, is_priced: bool) -> None:
+def print_costs(ledger: Ledger) -> None:
     """Print what was asked of models and what it cost, by stage and model."""
     names = (
         "stage",
@@ -270,7 +267,7 @@ def print_costs(ledger: Ledger, is_priced: bool) -> None:
         (
             line.stage, line.model, line.replies, line.kept, line.failures, f"{line.input_tokens:,}",
             f"{line.output_tokens:,}", f"{line.seconds:.1f}",
-            f"${line.paid_usd:.4f}" if is_priced else "no price", f"${line.worth_usd:.4f}" if is_priced else "no price",
+            *("no price" if dollars is None else f"${dollars:.4f}" for dollars in (line.paid_usd, line.worth_usd)),
         )
         for line in ledger.rows()
     ]  # fmt: skip

@@ -19,6 +19,7 @@ from toolscale.canonical import canonical_json, content_hash
 from toolscale.dataset.storage import read_file, remove_file, write_file
 from toolscale.errors import DatasetError
 from toolscale.records import Attempt, Candidate, Decision, Reading, Record
+from toolscale.records.dollars import dollars_of
 from toolscale.strict_json import read_record
 from toolscale.tasks.candidate_keys import decided, key_of
 from toolscale.text_files import printable
@@ -59,11 +60,11 @@ class Given:
         return [attempt for group in self.attempts.values() for attempt in group]
 
     @property
-    def dollars(self) -> dict[str, float]:
-        """What each kind of line cost; 0 where no price was known."""
+    def dollars(self) -> dict[str, float | None]:
+        """What each kind of line cost; None where that is not known of all."""
         return {
-            "attempts": sum(attempt.usd for attempt in self.tries),
-            "readings": sum(line.usd for group in self.readings.values() for line in group),
+            "attempts": dollars_of(attempt.usd for attempt in self.tries),
+            "readings": dollars_of(line.usd for group in self.readings.values() for line in group),
         }
 
     def put_on(self, candidate: Candidate, environment_hash: str) -> Candidate:

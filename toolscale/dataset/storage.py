@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from toolscale.errors import DatasetError, StorageError, ToolScaleError, UsageError
+from toolscale.whole_files import sync, write_whole
 
 LOCK = "lock"
 """The lock file in every work folder. Only the process that holds the lock writes in the folder. It is there before
@@ -30,25 +30,11 @@ REPLACED = "replaced"
 def write_file(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all, its folders included. StorageError, in one line, if the disk is full or the
     folder cannot be written."""
-    if not isinstance(path, Path):
-        with storage_errors("write", path):
-            path.write_bytes(content)
-        return path
-    # A name that no other process uses, on a shared disk either, and that is not too long for a file name.
-    temporary = path.parent / f".{path.name[:50]}.{uuid4().hex}.tmp"
     with storage_errors("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            _sync(path.parent)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-    return path
+        if isinstance(path, Path):
+            return write_whole(path, content)
+        path.write_bytes(content)
+        return path
 
 
 def read_file(path: Path) -> bytes:
@@ -131,14 +117,14 @@ def replace_folder(new: Path, old: Path, aside: Path) -> None:
         except OSError:
             put_back(aside, old)
             raise
-        _sync(old.parent)
+        sync(old.parent)
         remove_folder(aside)
 
 
 def sync_folder(folder: Path) -> None:
     """Wait until all of a folder is on the disk: its rename must not come before what it stands for."""
     for path in [*folder.rglob("*"), folder]:
-        _sync(path)
+        sync(path)
 
 
 def put_back(aside: Path, old: Path) -> None:
@@ -234,18 +220,3 @@ def storage_errors(act: str, path: Path) -> Iterator[None]:
         if getattr(error, "errno", None) == errno.ENAMETOOLONG:
             remedy = "choose a shorter name"
         raise StorageError(f"cannot {act} {path}: {reason.lower()}; {remedy}") from error
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk, where the file system can say so."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except PermissionError:  # a folder that may be written and not be listed
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(handle)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from toolscale.errors import SpecIssue
 from toolscale.patterns import regex
+from toolscale.temporary_folders import temporary_folder
 from toolscale.yaml_files import read_yaml
 
 _BLOCK = regex(r"^```[ \t]*(?:[a-z]+[ \t]+)?([a-z]+\.(?:yaml|md))[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -51,7 +50,7 @@ def read_blocks(reply: str, allowed: Collection[str]) -> tuple[dict[str, Any], l
 
 def parse_yaml(name: str, text: str) -> tuple[Any, list[SpecIssue]]:
     """Read YAML as that of any file, bounds included."""
-    with TemporaryDirectory(prefix="toolscale-draft-") as folder:
-        path = Path(folder) / name
+    with temporary_folder("draft") as folder:
+        path = folder / name
         path.write_bytes(text.encode("utf-8", "replace"))
         return read_yaml(path)

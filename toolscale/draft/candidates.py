@@ -12,13 +12,13 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.brief import Brief, Wish, entities_of
 from toolscale.patterns import regex
 from toolscale.records import DraftCandidate
+from toolscale.temporary_folders import temporary_folder
 
 Shapes = set[tuple[str, ...]]
 """Sequences of calls, or of what statements write."""
@@ -51,8 +51,8 @@ def best_of(
     """
     before, scores = _novelty(folder), list[DraftCandidate]()
     for sample, reply in enumerate(replies):
-        with TemporaryDirectory(prefix="toolscale-candidate-") as temporary:
-            copy = Path(shutil.copytree(folder, Path(temporary) / folder.name))
+        with temporary_folder("candidate") as temporary:
+            copy = Path(shutil.copytree(folder, temporary / folder.name))
             wrong = put(copy, reply)
             shapes, words = _novelty(copy)
             scores.append(

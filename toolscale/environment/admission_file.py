@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from toolscale.errors import StorageError
 from toolscale.records import Admission
+from toolscale.whole_files import write_whole
 
 FILE = "admission.json"
 
@@ -36,10 +36,6 @@ def read_kept(path: Path) -> Admission | None:
 def write_kept(path: Path, admission: Admission) -> Path:
     """Write an admission, whole or not at all, and return its path."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(admission.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        return write_whole(path, f"{admission.model_dump_json(indent=1)}\n".encode())
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error}") from error
-    return path

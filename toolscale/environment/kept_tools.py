@@ -7,7 +7,6 @@ libraries. The smallest difference makes it another tool. Only a tool without fi
 
 from __future__ import annotations
 
-import os
 import platform
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -27,6 +26,7 @@ from toolscale.package_code import code_hash
 from toolscale.records.base import Record
 from toolscale.sandbox.base import Limits, Rows
 from toolscale.sql.compiled import CompiledTool
+from toolscale.whole_files import write_whole
 
 _LIBRARIES = ("duckdb", "faker", "jsonschema", "pydantic", "sqlglot")
 
@@ -106,12 +106,8 @@ def write_tools(cache: Path, domain: str, tools: Mapping[str, KeptTool]) -> None
 
     Where it cannot be written (a read-only folder), the next admission only takes longer.
     """
-    path = _path(cache, domain)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(KeptTools(tools=dict(tools)).model_dump_json(indent=1) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        write_whole(_path(cache, domain), f"{KeptTools(tools=dict(tools)).model_dump_json(indent=1)}\n".encode())
 
 
 def _path(cache: Path, domain: str) -> Path:

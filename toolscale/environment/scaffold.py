@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,13 +116,12 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
         raise UsageError(f"{folder} is there already; choose another name, or remove it")
     texts = scaffold_texts(domain, tables)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{domain}-", dir=folder.parent) as beside:
-            made = Path(beside) / domain
-            made.mkdir()
-            for name, text in texts.items():
-                (made / name).write_text(text, encoding="utf-8")
-            made.rename(folder)
+        made = folder.parent / f".{domain}.new"
+        shutil.rmtree(made, ignore_errors=True)  # what was killed meanwhile left it
+        made.mkdir(parents=True)
+        for name, text in texts.items():
+            (made / name).write_text(text, encoding="utf-8")
+        made.rename(folder)
     except OSError as error:
         raise StorageError(f"cannot write {folder}: {error}") from error
     return folder

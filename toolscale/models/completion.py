@@ -99,12 +99,14 @@ def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: S
     """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
 
     `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated, also those
-    of a reply that cannot be used: the provider charges it. Calls are left out if no tools were offered.
+    of a reply that cannot be used: the provider charges it. Nobody knows how many a reply without any text has. Calls
+    are left out if no tools were offered.
     """
     found = read_choice(body, key, bool(tools))
     read, wrote = tokens_of(found, messages, tools)
     if found.problem or not (found.content or found.calls):
-        raise GarbledError(found.problem or "it has neither content nor calls", read, wrote)
+        known = wrote if found.output_tokens is not None or found.written else None
+        raise GarbledError(found.problem or "it has neither content nor calls", read, known)
     return ExpertReply(
         content=found.content, tool_calls=found.calls, kind="endpoint", input_tokens=read, output_tokens=wrote
     )

@@ -1,6 +1,6 @@
 """How an expert comes to its description, as in ToolOrchestra (arXiv 2511.21689, section 3.2): ten tasks are sampled,
 the expert's trajectories on them are collected, and another model writes the description from task, trajectory and
-success. Without such a model, the measured skills are put into words (`cards.worded_skills`).
+success. An expert that has none is described by its measured skills in words (`cards.worded_skills`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from toolscale.canonical import canonical_json
-from toolscale.models.cards import worded_skills
-from toolscale.models.expert import Expert
+from toolscale.errors import UnusableReplyError
+from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.records import ExpertSpec
 
 Sampled = TypeVar("Sampled")
+
+STAGE = "describe"
+"""What the writer is asked for, in the ledger."""
 
 SAMPLED = 10
 """Tasks that a description is written from."""
@@ -62,22 +65,19 @@ def description_prompt(trajectories: Sequence[Trajectory]) -> list[dict[str, Any
     return [{"role": "user", "content": TASK.format(count=len(trajectories)) + "\n" + "\n".join(lines)}]
 
 
-async def describe(
-    expert: ExpertSpec, trajectories: Sequence[Trajectory], writer: Expert | None = None
-) -> tuple[str, str | None]:
-    """Return a description of the expert on one line, and why the writer did not write it, if it was asked and did not.
-
-    Without a writer or without trajectories, and where the writer gives nothing, it is worded from the measured skills.
-    """
-    if writer is None or not trajectories:
-        return worded_skills(expert), None
-    reply = await writer.reply(
-        description_prompt(trajectories), (), key=None, category="reasoning", draw=f"describe {expert.name}", made=()
-    )
-    written = " ".join("".join(letter if letter.isprintable() else " " for letter in reply.content or "").split())
+async def describe(expert: ExpertSpec, trajectories: Sequence[Trajectory], writer: ChatClient) -> str:
+    """Return a description of the expert on one line. What a ChatClient raises; UnusableReplyError if the writer gives
+    no words."""
+    reply = await writer.ask(ChatRequest(STAGE, tuple(description_prompt(trajectories))))
+    written = " ".join("".join(letter if letter.isprintable() else " " for letter in reply.content).split())
     if not written:
-        return worded_skills(expert), reply.error or "it wrote nothing"
-    return (written if len(written) <= LONGEST_DESCRIPTION else f"{written[: LONGEST_DESCRIPTION - 1].rstrip()}…"), None
+        refused = f"it refuses: {reply.refusal}" if reply.refusal else ""
+        raise UnusableReplyError(
+            f"{writer.model.endpoint.base_url}: no description of {expert.name!r} was written: "
+            f"{reply.problem or refused or 'it wrote nothing'}; use a model that follows instructions better",
+            reply.content,
+        )
+    return written if len(written) <= LONGEST_DESCRIPTION else f"{written[: LONGEST_DESCRIPTION - 1].rstrip()}…"
 
 
 def _shortened(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -1,8 +1,8 @@
 """An expert behind an OpenAI-compatible server: asked until it answers, refuses, or its deadline is reached.
 
-What may pass is tried again; a refusal stops at once, and so does a reply that cannot be used, which has its tokens
-all the same. Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records
-it and goes on.
+What may pass is tried again; a refusal stops at once, and so does a reply that cannot be used. What may be paid for has
+its tokens all the same, and where nobody counted them as many as there can be. Whatever happens is a reply, with an
+`error` if there is no answer, so that a rollout records it and goes on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from openai import AsyncOpenAI
@@ -18,20 +18,45 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from toolscale.errors import UsageError
 from toolscale.models import transport
+from toolscale.models.chat.budget import most_read
+from toolscale.models.chat.request import ChatRequest, Dialect, in_dialect
 from toolscale.models.completion import GarbledError, clean, read_completion
 from toolscale.models.expert import Message
-from toolscale.models.pricing import approximate_input_tokens
 from toolscale.models.simulated import drawn
 from toolscale.models.transport import NoAnswerError, RefusedError
 from toolscale.records import AnswerKey, Endpoint, ExpertReply, ExpertSpec, ToolCall
 
+MOST_TOKENS = 16_384
+"""Of one reply of an expert, with what it thinks: what a reply can cost must be known before it is asked for."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass
+class _Tries:
+    """The tries of one question: what happened, and the tokens that may be paid for though nothing came of them."""
+
+    failures: list[str] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def lose(self, request: ChatRequest, read: int | None = None, wrote: int | None = None) -> None:
+        """Count a try with the tokens that the server counted; None is not known, and then all that there can be."""
+        self.input_tokens += most_read(request) if read is None else read
+        self.output_tokens += request.max_tokens if wrote is None else wrote
+
+    def charged(self, reply: ExpertReply) -> ExpertReply:
+        """Return what came of them in the end, with the tokens of all."""
+        read, wrote = self.input_tokens + reply.input_tokens, self.output_tokens + reply.output_tokens
+        return reply.model_copy(update={"input_tokens": read, "output_tokens": wrote})
+
+
+@dataclass
 class EndpointExpert:
     """Asks the endpoint of its spec. UsageError at once if the address cannot be one, or the key is not in the
     environment."""
 
     spec: ExpertSpec
+    _dialect: Dialect = field(default_factory=Dialect, repr=False, compare=False)
+    """What the server understands, as far as it was seen to refuse."""
 
     def __post_init__(self) -> None:
         """Fail before anything runs."""
@@ -51,7 +76,10 @@ class EndpointExpert:
         """Ask the model. Its latency is measured, waiting between tries included; of `key` and `made` it learns
         nothing."""
         endpoint, secret = endpoint_of(self.spec), key_of(self.spec)
-        began, failures, counted = time.monotonic(), list[str](), (0, 0)
+        began, tries = time.monotonic(), _Tries()
+        # A policy may write half a surrogate pair, which no request can hold.
+        said = clean([dict(message) for message in messages], "")
+        request = ChatRequest(f"expert {self.spec.name}", tuple(said), tools=tuple(tools), max_tokens=MOST_TOKENS)
         try:
             # The client holds no connection beyond one answer: an expert is asked from one event loop after another.
             async with asyncio.timeout(endpoint.deadline_s), transport.open_client(endpoint, secret) as client:
@@ -63,46 +91,43 @@ class EndpointExpert:
                 )
                 async for attempt in retrying:
                     with attempt:
-                        answer = await _ask(client, endpoint, secret, messages, tools, failures)
-            return answer.model_copy(update={"latency_s": time.monotonic() - began})
+                        answer = await self._ask(client, request, secret, tries)
+            return tries.charged(answer.model_copy(update={"latency_s": time.monotonic() - began}))
         except NoAnswerError as error:
             asked = f", and it asks to wait {error.wait:.0f} s" if error.wait else ""
             problem = f"no answer in {endpoint.deadline_s:g} s: {error}{asked}"
         except TimeoutError:
-            problem = f"no answer in {endpoint.deadline_s:g} s: {failures[-1] if failures else 'it was silent'}"
+            problem = (
+                f"no answer in {endpoint.deadline_s:g} s: {tries.failures[-1] if tries.failures else 'it was silent'}"
+            )
         except GarbledError as error:
             problem = f"its reply cannot be used: {error}"
-            read = error.input_tokens
-            counted = approximate_input_tokens(messages, tools) if read is None else read, error.output_tokens or 0
         except RefusedError as error:
             problem = str(error)
-        return ExpertReply(
-            error=problem,
-            input_tokens=counted[0],
-            output_tokens=counted[1],
-            latency_s=time.monotonic() - began,
-            kind="endpoint",
-        )
+        return tries.charged(ExpertReply(error=problem, latency_s=time.monotonic() - began, kind="endpoint"))
 
+    async def _ask(self, client: AsyncOpenAI, request: ChatRequest, secret: str, tries: _Tries) -> ExpertReply:
+        """Ask once. What came to nothing is added to `tries`, because the deadline may end this one or the next."""
+        try:
+            return read_completion(await self._sent(client, request, secret), secret, request.messages, request.tools)
+        except NoAnswerError as error:
+            tries.failures.append(str(error))
+            if error.may_cost:
+                tries.lose(request)
+            raise
+        except GarbledError as error:
+            tries.lose(request, error.input_tokens, error.output_tokens)
+            raise
+        except asyncio.CancelledError:
+            tries.lose(request)
+            raise
 
-async def _ask(
-    client: AsyncOpenAI,
-    endpoint: Endpoint,
-    secret: str,
-    messages: Sequence[Message],
-    tools: Sequence[Message],
-    failures: list[str],
-) -> ExpertReply:
-    """Ask once. What happened is added to `failures`, because the deadline may end the next try."""
-    options: dict[str, Any] = {"tools": list(tools)} if tools else {}
-    # A policy may write half a surrogate pair, which no request can hold.
-    said = clean([dict(message) for message in messages], "")
-    try:
-        body = await transport.complete(client, endpoint, secret, {"messages": said, **options})
-    except NoAnswerError as error:
-        failures.append(str(error))
-        raise
-    return read_completion(body, secret, messages, tools)
+    async def _sent(self, client: AsyncOpenAI, request: ChatRequest, secret: str) -> bytes:
+        async def send(body: dict[str, Any]) -> bytes:
+            return await transport.complete(client, endpoint_of(self.spec), secret, body)
+
+        answer, self._dialect = await in_dialect(self._dialect, request, send)
+        return answer
 
 
 def endpoint_of(spec: ExpertSpec) -> Endpoint:

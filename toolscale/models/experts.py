@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from toolscale.models.expert import Expert
 from toolscale.models.simulated import SimulatedExpert
-from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertSpec, Price
-
-FREE = Price(input=0.0, output=0.0)
+from toolscale.records import ExpertSpec
 
 
 def make_expert(spec: ExpertSpec, pace: float = 0.0) -> Expert:
@@ -21,18 +19,3 @@ def make_expert(spec: ExpertSpec, pace: float = 0.0) -> Expert:
     from toolscale.models.endpoint import EndpointExpert
 
     return EndpointExpert(spec)
-
-
-def unmeasured(name: str, endpoint: Endpoint, title: str = "", price: Price = FREE) -> ExpertSpec:
-    """Return the spec of a model that only our own code asks. It is offered to no orchestrator, so its skills are not
-    known and not needed: all are 0."""
-    nothing = Effort(output_tokens=1, latency_s=0)
-    return ExpertSpec(
-        name=name,
-        title=title or endpoint.model,
-        price=price,
-        skills=dict.fromkeys(CATEGORIES, 0.0),
-        effort=dict.fromkeys(CATEGORIES, nothing),
-        endpoint=endpoint,
-        source="a model behind an endpoint: nothing is known of its skills",
-    )

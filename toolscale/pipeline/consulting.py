@@ -32,7 +32,8 @@ def is_consulted(run_url: str) -> bool:
 
 def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel]) -> dict[str, Any]:
     """Have a model try the tasks of a domain's dataset, as often as the run wants it; put the dataset that is made with
-    it in its place, and write what it rejects; return its URL, counts, and dollars by stage.
+    it in its place, and write what it rejects; return its URL, counts, and dollars by stage, None
+    where no price is known.
 
     UsageError if no model is configured; what the client raises. BudgetError never: what the budget of the run allows
     is done.
@@ -59,9 +60,13 @@ def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel])
         "dataset": url_of(target),
         "counts": counts,
         **told,
-        "usd": {line.stage: round(line.worth_usd, 6) for line in ledger.stages.values()},
-        "usd_a_task": round(ledger.total().worth_usd / max(counts["accepted"], 1), 6),
+        "usd": {line.stage: _rounded(line.worth_usd) for line in ledger.stages.values()},
+        "usd_a_task": _rounded(ledger.total().worth_usd, max(counts["accepted"], 1)),
     }
+
+
+def _rounded(dollars: float | None, parts: int = 1) -> float | None:
+    return None if dollars is None else round(dollars / parts, 6)
 
 
 def _consult(dataset: Path, order: Order, model: ChatModel, replies: Path, ledger: Ledger) -> dict[str, Any]:

@@ -6,14 +6,15 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from toolscale.dataset.columns import Row, candidate_of, load_cell
 from toolscale.dataset.given import DECISIONS, read_given, write_decisions
+from toolscale.dataset.storage import clear_work_folder
 from toolscale.errors import UsageError
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.records import Candidate, Decision, ToolCall
 from toolscale.tasks.candidate_keys import key_of
+from toolscale.temporary_folders import temporary_folder
 from toolscale.verify.solvable import QUARANTINED
 
 
@@ -81,12 +82,13 @@ def decide(
     made = open_made(dataset)
     rows = {row["number"]: row for row in made.reading.rows.rejects if is_quarantined(row)}
     if number not in rows:
+        clear_work_folder(dataset, "work")  # of a process that was killed when it was decided
         waiting = ", ".join(map(str, sorted(rows))) or "none"
         raise UsageError(f"candidate {number} of {dataset} does not wait for a decision; these do: {waiting}")
     decision = decision_on(case_of(rows[number]), made.part.environment_hash, take, reason, by)
     if made.home.is_relative_to(dataset):  # what a dataset holds changes with all of it, or not at all
-        with TemporaryDirectory(prefix="toolscale-decision-") as folder:
-            home = Path(shutil.copytree(made.home, Path(folder) / made.domain))
+        with temporary_folder("decision") as folder:
+            home = Path(shutil.copytree(made.home, folder / made.domain))
             keep_decision(home, decision)
             remake(replace(made, home=home), made.given, dataset, progress)
         return open_made(dataset), made.home / DECISIONS

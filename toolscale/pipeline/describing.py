@@ -6,18 +6,18 @@ environment tasks where datasets are named.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from toolscale.dataset.storage import write_file
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.models.catalogue import load_catalogue
+from toolscale.models.chat import ChatModel
 from toolscale.models.describe import SAMPLED, Trajectory, describe, sample
 from toolscale.models.descriptions import with_descriptions
-from toolscale.models.endpoint import endpoint_of
-from toolscale.models.expert import Expert
 from toolscale.models.experts import make_expert
+from toolscale.models.purse import Purse
 from toolscale.pipeline.domains import open_domains
 from toolscale.questions.generate import TEMPLATES, question
 from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Preference, Question, Rollout, RolloutTask, Task
@@ -26,6 +26,7 @@ from toolscale.rollout.bench import Bench
 from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.prompt import CALL_EXPERT
 from toolscale.rollout.scripted import ScriptedPolicy
+from toolscale.temporary_folders import temporary_folder
 
 AT_ONCE = 8
 """Tasks that one expert works on at the same time."""
@@ -36,7 +37,8 @@ Report = Callable[[str, int, int], None]
 def describe_catalogue(
     path: Path,
     out: Path,
-    writer: Expert,
+    writer: ChatModel,
+    purse: Purse,
     *,
     count: int = SAMPLED,
     seed: int = 0,
@@ -47,33 +49,30 @@ def describe_catalogue(
     """Write the catalogue with descriptions by `writer` to `out`; return name -> description of those that were
     written.
 
-    An expert that has a description keeps it, unless `again`. `count`: tasks that each works on. Nothing is written
-    unless all are described:
-    UsageError if an expert or the writer gives no answer, SpecError if the catalogue is wrong.
+    An expert that has a description keeps it, unless `again`. `count`: tasks that each works on. Writer and experts
+    are paid from the purse. Nothing is written unless all are described: UsageError if an expert gives no answer, what
+    a ChatClient raises, SpecError if the catalogue is wrong.
     """
     catalogue = load_catalogue(path)
     wanted = [spec for spec in catalogue.experts if again or spec.description is None]
     _edited(path, catalogue, {spec.name: "Good." for spec in wanted})  # before anything is paid for
     experts = {spec.name: make_expert(spec) for spec in wanted}
     tasks, domains = open_domains(datasets, named_by="--dataset")
-    bench = Bench(experts, domains=domains)
     sampled = sampled_tasks(tasks, count, seed)
     descriptions: dict[str, str] = {}
 
     async def work() -> None:
-        async with bench:
+        async with AsyncExitStack() as held:
+            client = await held.enter_async_context(purse.client(writer, recorded=True))
+            paid = {name: await held.enter_async_context(purse.paid(expert)) for name, expert in experts.items()}
+            bench = await held.enter_async_context(Bench(paid, domains=domains))
             for done, spec in enumerate(wanted):
                 progress(f"describing {spec.name}", done, len(wanted))
-                said, fault = await describe(spec, await trajectories_of(spec, sampled, bench, seed), writer)
-                if fault is not None:
-                    where = endpoint_of(writer.spec).base_url
-                    raise UsageError(
-                        f"{where}: no description of {spec.name!r} was written: {fault}; "
-                        "check the address and the name of the model"
-                    )
-                descriptions[spec.name] = said
+                told = await trajectories_of(spec, sampled, bench, seed)
+                descriptions[spec.name] = await describe(spec, told, client)
 
-    asyncio.run(work())
+    if wanted:
+        asyncio.run(work())
     write_file(out, _edited(path, catalogue, descriptions).encode())
     return descriptions
 
@@ -154,8 +153,8 @@ def _edited(path: Path, catalogue: Catalogue, descriptions: dict[str, str]) -> s
         spec.model_copy(update={"description": descriptions.get(spec.name, spec.description)})
         for spec in catalogue.experts
     ]
-    with tempfile.TemporaryDirectory(prefix="catalogue-") as folder:
-        written = Path(folder) / path.name
+    with temporary_folder("catalogue") as folder:
+        written = folder / path.name
         written.write_text(text, encoding="utf-8")
         try:
             found = load_catalogue(written)

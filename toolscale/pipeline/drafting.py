@@ -27,6 +27,7 @@ from toolscale.models.chat.recording import write_recording
 from toolscale.package_code import beside
 from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
+from toolscale.records.dollars import dollars_of
 from toolscale.text_files import visible
 from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
 from toolscale.words.asking import READ_STAGE, STAGE, AskSettings, ask_for_frames
@@ -180,11 +181,12 @@ def origin_of(
     stages: dict[str, DraftStage] = {}
     for asked, reply in lines:
         old = stages.get(asked["stage"], DraftStage(replies=0, input_tokens=0, output_tokens=0, usd=0.0))
+        dollars = dollars_of((old.usd, reply.dollars))
         stages[asked["stage"]] = DraftStage(
             replies=old.replies + 1,
             input_tokens=old.input_tokens + reply.input_tokens,
             output_tokens=old.output_tokens + reply.output_tokens,
-            usd=round((old.usd or 0.0) + reply.dollars, 6) if model.price is not None else None,
+            usd=None if dollars is None else round(dollars, 6),
         )
     steps_of = (*FIRST, *(each.name for each in (*STEPS, INTENTS)), STAGE, READ_STAGE)
     order = {step: stages[step] for step in steps_of if step in stages}
@@ -242,6 +244,7 @@ def transcript_of(store: ReplyStore, keys: Sequence[str]) -> str:
     parts = []
     for asked, reply in store.lines(keys):
         told = asked["messages"][-1]["content"]
-        took = f"{reply.input_tokens:,} tokens read, {reply.output_tokens:,} written, ${reply.dollars:.4f}"
+        cost = "no price" if reply.dollars is None else f"${reply.dollars:.4f}"
+        took = f"{reply.input_tokens:,} tokens read, {reply.output_tokens:,} written, {cost}"
         parts.append(f"# {asked['stage']}\n\n{took}\n\n## Asked\n\n{told}\n\n## Answered\n\n{reply.content}\n")
     return visible("\n".join(parts))

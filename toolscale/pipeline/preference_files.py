@@ -4,25 +4,22 @@ not read back as it was meant is left out."""
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import get_args
 
 from toolscale.dataset.storage import write_file
-from toolscale.errors import UsageError
-from toolscale.models.endpoint import endpoint_of
-from toolscale.models.expert import Expert
+from toolscale.errors import UnusableReplyError, UsageError
+from toolscale.models.chat import ChatClient, ChatModel, ChatRequest
+from toolscale.models.purse import Purse
 from toolscale.preferences.drawing import preference
 from toolscale.preferences.grammar import TOOL_WORDS
 from toolscale.preferences.worded import WordedPreferences, as_lines
 from toolscale.preferences.wording import Ask, WordingCounts, worded_by_model
 from toolscale.records import Split, WordedPreference
 from toolscale.rollout.offering import ALIASES
-
-UNUSABLE = "its reply cannot be used"
-"""An error of the client that begins so means that the server did answer, but not with a message that can be used: this
-draft is lost, others may succeed."""
 
 Report = Callable[[str, int, int], None]
 
@@ -41,7 +38,8 @@ class Worded:
 
 def word_preferences(
     out: Path,
-    writer: Expert,
+    writer: ChatModel,
+    purse: Purse,
     *,
     count: int,
     seed: int = 0,
@@ -52,36 +50,44 @@ def word_preferences(
     as they were meant.
 
     Drafts offer every expert and every basic tool, so that an instruction means the same in each task that offers what
-    it names. UsageError, and no file, if the writer cannot be asked, or leaves a split without a preference that fits
-    every task.
+    it names. The writer is paid from the purse. No file, and what a ChatClient raises, if it cannot be asked or the cap
+    is reached; UsageError if it leaves a split without a preference that fits every task.
     """
     counts: dict[str, WordingCounts] = {}
     lines: dict[str, WordedPreference] = {}
-    kept = 0
-    asked = _Asked(writer, 2 * count, progress)
-    for split in get_args(Split):
-        drafts = [preference(number, seed, split, ALIASES, tuple(TOOL_WORDS), wish_share) for number in range(count)]
-        found, counts[split] = asyncio.run(
-            worded_by_model(drafts, ALIASES, tuple(TOOL_WORDS), asked.writing(split), asked.reading(split))
-        )
-        kept += len(found)
-        for one in found:
-            lines.setdefault(one.instruction, WordedPreference(split=split, **one.model_dump()))
+    kept, fault = 0, ""
+
+    async def word() -> None:
+        nonlocal kept, fault
+        async with purse.client(writer, recorded=True) as client:
+            asked = _Asked(client, 2 * count, progress)
+            for split in get_args(Split):
+                drafts = [preference(i, seed, split, ALIASES, tuple(TOOL_WORDS), wish_share) for i in range(count)]
+                found, counts[split] = await worded_by_model(
+                    drafts, ALIASES, tuple(TOOL_WORDS), asked.writing(split), asked.reading()
+                )
+                kept += len(found)
+                for one in found:
+                    lines.setdefault(one.instruction, WordedPreference(split=split, **one.model_dump()))
+            fault = asked.fault
+
+    asyncio.run(word())
     if empty := WordedPreferences(lines.values()).splits_without():
-        raise UsageError(_too_few(empty[0], counts[empty[0]], asked))
+        raise UsageError(f"{writer.endpoint.base_url}: {_too_few(empty[0], counts[empty[0]], fault)}")
     write_file(out, as_lines(lines.values()))
     written = {split: sum(line.split == split for line in lines.values()) for split in counts}
     return Worded(counts, kept - len(lines), written)
 
 
 class _Asked:
-    """The writer as somebody who is sent a prompt and gives text. Remembers what could not be used."""
+    """The writer as somebody who is sent a prompt and gives text, another one each time. Remembers what could not be
+    used."""
 
-    def __init__(self, writer: Expert, drafts: int, progress: Report) -> None:
-        self._writer, self._drafts, self._progress = writer, drafts, progress
+    def __init__(self, client: ChatClient, drafts: int, progress: Report) -> None:
+        self._client, self._drafts, self._progress = client, drafts, progress
         self._done = 0
-        self.fault: str | None = None
-        self.where = endpoint_of(writer.spec).base_url
+        self._sent = Counter[str]()
+        self.fault = ""
 
     def writing(self, split: str) -> Ask:
         """Return what writes instructions."""
@@ -89,34 +95,34 @@ class _Asked:
         async def write(prompt: str) -> str | None:
             self._progress(f"wording preferences ({split})", self._done, self._drafts)
             self._done += 1
-            return await self._ask(prompt, f"word {split}")
+            return await self._ask(prompt, "word preferences")
 
         return write
 
-    def reading(self, split: str) -> Ask:
+    def reading(self) -> Ask:
         """Return what reads them back."""
 
         async def read(prompt: str) -> str | None:
-            return await self._ask(prompt, f"read {split}")
+            return await self._ask(prompt, "read preferences")
 
         return read
 
-    async def _ask(self, prompt: str, draw: str) -> str | None:
-        reply = await self._writer.reply(
-            [{"role": "user", "content": prompt}], (), key=None, category="reasoning", draw=draw, made=()
-        )
-        if reply.error is not None and not reply.error.startswith(UNUSABLE):
-            raise UsageError(
-                f"{self.where}: {reply.error}; check the address and the name of the model, and that the server runs"
-            )
-        self.fault = reply.error or self.fault
+    async def _ask(self, prompt: str, stage: str) -> str | None:
+        self._sent[prompt] += 1
+        message = {"role": "user", "content": prompt}
+        try:
+            reply = await self._client.ask(ChatRequest(stage, (message,), sample=self._sent[prompt] - 1))
+        except UnusableReplyError as error:
+            self.fault = str(error)
+            return None  # this draft is lost, others may succeed
+        self.fault = reply.problem or reply.refusal or self.fault
         return reply.content
 
 
-def _too_few(split: str, counts: WordingCounts, asked: _Asked) -> str:
+def _too_few(split: str, counts: WordingCounts, fault: str) -> str:
     told = ", ".join(f"{name} {number}" for name, number in asdict(counts).items())
-    fault = f" (the last unusable reply: {asked.fault})" if asked.fault else ""
+    fault = f" (the last unusable reply: {fault})" if fault else ""
     return (
-        f"{asked.where}: no preference of the split {split!r} without wishes about tools could be kept: {told}{fault}; "
+        f"no preference of the split {split!r} without wishes about tools could be kept: {told}{fault}; "
         "ask for more with --count, or use a model that follows instructions better"
     )

@@ -123,7 +123,8 @@ def _body(domain: str, made: Drafted, tasks: Sequence[Mapping[str, Any]], source
     assert drafted is not None
     judged, accepted = sum(each.judged for each in made.yields), sum(each.accepted for each in made.yields)
     total = drafted.total
-    cost = f", ${total.usd:.4f} (${total.usd / max(1, accepted):.6f} for each that passed)" if total.usd else ""
+    each = None if total.usd is None else total.usd / max(1, accepted)
+    cost = "at a price that is not known" if each is None else f"${total.usd:.4f} (${each:.6f} for each that passed)"
     lines = [
         f"**{_plain(spec.world.title)}** (`{domain}`): {_plain(spec.world.description)}",
         "",
@@ -131,7 +132,7 @@ def _body(domain: str, made: Drafted, tasks: Sequence[Mapping[str, Any]], source
         f"intents: {len(spec.intents.intents)}. {accepted} of {judged} candidates pass every gate.",
         f"Drafted by `{drafted.model}`"
         + (f" from {_plain(source.name)}" if source else "")
-        + f": {total.replies} replies, {total.input_tokens:,} tokens read, {total.output_tokens:,} written{cost}.",
+        + f": {total.replies} replies, {total.input_tokens:,} tokens read, {total.output_tokens:,} written, {cost}.",
         "",
         "| step | rounds | findings of each | dropped | dollars |",
         "|---|--:|---|---|--:|",

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.dataset.given import Given, by_candidate
+from toolscale.dataset.making.staging import check_place
+from toolscale.dataset.storage import clear_work_folder, put_back_replaced
 from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
@@ -90,6 +92,8 @@ def solve_dataset(
     if settings.judge is not None:
         judge_model(settings.judge)  # a judge that cannot be asked is told before a model is paid
     made, out = open_made(dataset), settings.out or dataset
+    check_place(out)  # before anything is paid for
+    put_back_replaced(out, "work")
     solving, used = Solving(out), dict[str, None]()
     ledger = ledger or Ledger()
     for round_ in range(ROUNDS if settings.tasks is None else 1):
@@ -106,6 +110,7 @@ def solve_dataset(
         made = open_made(out)
         if solving.stopped:
             break
+    clear_work_folder(out, "work")  # of a process that was killed when all was done
     _count(made, model.endpoint.model, solving)
     return solving
 
@@ -185,7 +190,7 @@ def _left(most: float | None, ledger: Ledger) -> Budget:
 
 def _paid(ledger: Ledger, *, judge: bool) -> float:
     """Return the dollars that were paid to the judge, or to the model that tries."""
-    return sum(line.paid_usd for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
+    return sum(line.paid_usd or 0.0 for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
 
 
 async def _read(
@@ -241,7 +246,7 @@ def _attempt(task: Task, sample: int, model: str, rollout: Rollout) -> Attempt:
         model=model,
         calls=rollout.calls,
         answer=rollout.answer,
-        usd=round(rollout.cost_usd, 9),
+        usd=None if rollout.cost_usd is None else round(rollout.cost_usd, 9),
     )
 
 

@@ -4,7 +4,6 @@ back the same is dropped."""
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from toolscale.preferences.grammar import DIMENSIONS, TOOL_WORDS
 from toolscale.records import Preference
+from toolscale.strict_json import read_json
 
 Ask = Callable[[str], Awaitable[str | None]]
 """Sends one prompt to a model and returns its text; None if it gave none."""
@@ -132,8 +132,8 @@ def weights_in(
     a reply."""
     match = re.search(r"\{.*\}", reply, re.DOTALL)
     try:
-        read: Any = json.loads(match[0]) if match else None
-    except (ValueError, RecursionError):
+        read: Any = read_json(match[0]) if match else None
+    except ValueError:
         return None
     if not isinstance(read, dict):
         return None

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from toolscale.errors import StorageError, UsageError
+from toolscale.whole_files import write_whole
 
 CORPUS_SEED = 0
 PASSAGES = 400
@@ -90,13 +91,11 @@ def write_corpus(folder: Path, seed: int = CORPUS_SEED) -> Path:
     path = folder / FILE_NAME
     lines = [json.dumps({"id": entry.id, "title": entry.title, "text": entry.text}) + "\n" for entry in corpus(seed)]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(lines), encoding="utf-8")
+        return write_whole(path, "".join(lines).encode())
     except OSError as error:
         raise StorageError(
             f"{path}: cannot be written: {error.strerror or error}; give a folder that can be"
         ) from error
-    return path
 
 
 def entries(sort: str, seed: int = CORPUS_SEED) -> tuple[Entry, ...]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from toolscale.records.base import Record
+from toolscale.records.dollars import dollars_of
 from toolscale.records.frames import FramesSpec
 from toolscale.records.intent import CasesSpec, IntentsSpec, PolicySpec
 from toolscale.records.language import LanguageSpec
@@ -59,12 +60,12 @@ class DraftOrigin(Record):
     def total(self) -> DraftStage:
         """All steps together."""
         parts = list(self.stages.values())
-        dollars = [part.usd for part in parts]
+        dollars = dollars_of(part.usd for part in parts)
         return DraftStage(
             replies=sum(part.replies for part in parts),
             input_tokens=sum(part.input_tokens for part in parts),
             output_tokens=sum(part.output_tokens for part in parts),
-            usd=None if None in dollars else round(sum(filter(None, dollars)), 6),
+            usd=None if dollars is None else round(dollars, 6),
         )
 
 

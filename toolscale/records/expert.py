@@ -106,7 +106,7 @@ class ExpertReply(Record):
     input_tokens: int = 0
     output_tokens: int = 0
     """Tokens are charged even where there is an error: those that the server counted, or about as many as the texts
-    have."""
+    have; where there is no text (a request that timed out), all that there can be."""
     latency_s: float = 0.0
     error: str | None = None
     kind: Literal["simulated", "endpoint"] = "simulated"

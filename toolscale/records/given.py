@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from toolscale.records.base import Record
+from toolscale.records.dollars import Dollars
 from toolscale.records.task import ToolCall
 
 CandidateKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """Names a candidate of one environment: `toolscale.tasks.candidate_keys`."""
 
-Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ModelName = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 
 
@@ -26,7 +26,8 @@ class Attempt(Record):
     """Those of the domain's tools in order, failed ones included."""
     answer: str | None
     """None if a limit stopped it before."""
-    usd: Dollars = 0.0
+    usd: Dollars | None = None
+    """None where no price was known."""
 
 
 class Reading(Record):
@@ -44,7 +45,8 @@ class Reading(Record):
     sentence: Annotated[str, Field(max_length=1_000)] = ""
     """The sentence of the message that decided; empty if what is missing did."""
     why: Annotated[str, Field(max_length=1_000)] = ""
-    usd: Dollars = 0.0
+    usd: Dollars | None = None
+    """None where no price was known."""
 
 
 class Decision(Record):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from toolscale.records.base import Record
+from toolscale.records.dollars import dollars_of
 from toolscale.records.expert import TYPICAL_INPUT
 from toolscale.records.task import Task, ToolCall
 from toolscale.records.verdict import UNDECIDED
@@ -129,7 +130,8 @@ class Charge(Record):
     """The orchestrator's name, the alias of the expert, or the tool."""
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None where no price is known."""
     latency_s: float = 0.0
     terminal: bool = False
     """It gave the final answer."""
@@ -190,9 +192,9 @@ class Rollout(Record):
         return self.finding.startswith(UNDECIDED)
 
     @property
-    def cost_usd(self) -> float:
-        """Dollars of all charges, the terminal call's included."""
-        return sum(charge.cost_usd for charge in self.ledger)
+    def cost_usd(self) -> float | None:
+        """Dollars of all charges, the terminal call's included; None where they are not known of all."""
+        return dollars_of(charge.cost_usd for charge in self.ledger)
 
     @property
     def latency_s(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from toolscale.errors import UsageError
 from toolscale.records import Rollout
 
 
@@ -20,5 +21,11 @@ class Figures:
 
 
 def figures_of(rollout: Rollout) -> Figures:
-    """Return a rollout in figures. The terminal call is in all of them: its cost, its seconds, its use."""
-    return Figures(right=rollout.right, cost_usd=rollout.cost_usd, latency_s=rollout.latency_s, uses=rollout.uses())
+    """Return a rollout in figures. The terminal call is in all of them: its cost, its seconds, its use. UsageError
+    where its dollars are not known."""
+    dollars = rollout.cost_usd
+    if dollars is None:
+        raise UsageError(
+            f"{rollout.id}: the price of {rollout.policy!r} is not known, and no reward without it; set it"
+        )
+    return Figures(right=rollout.right, cost_usd=dollars, latency_s=rollout.latency_s, uses=rollout.uses())

@@ -30,9 +30,9 @@ class ChatPolicy:
         return self.client.name
 
     @property
-    def price(self) -> Price:
-        """Dollars for a million tokens; 0 where that is not known."""
-        return self.client.model.price or Price(input=0.0, output=0.0)
+    def price(self) -> Price | None:
+        """Dollars for a million tokens; None where that is not known."""
+        return self.client.model.price
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> ChatSession:
         """Begin a conversation."""
@@ -52,7 +52,7 @@ class ChatSession:
         reply = await self._asked()
         message, malformed = _message_of(reply)
         self._history.append(message)
-        return Turn(message, malformed, reply.input_tokens, reply.output_tokens, reply.seconds)
+        return Turn(message, malformed, reply.input_tokens, reply.output_tokens, reply.seconds, reply.dollars)
 
     async def _asked(self) -> ChatReply:
         policy = self._policy

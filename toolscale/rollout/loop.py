@@ -184,7 +184,9 @@ class _Run:
         self.messages.append(turn.message)
         self.fresh = []
         self.tokens += turn.input_tokens + turn.output_tokens
-        cost = cost_usd(self.policy.price, turn.input_tokens, turn.output_tokens)
+        cost, price = turn.dollars, self.policy.price
+        if cost is None and price is not None:
+            cost = cost_usd(price, turn.input_tokens, turn.output_tokens)
         self._book("orchestrator", self.policy.name, turn.input_tokens, turn.output_tokens, cost, turn.latency_s)
 
     def _book(
@@ -193,13 +195,13 @@ class _Run:
         name: str,
         input_tokens: int = 0,
         output_tokens: int = 0,
-        cost: float = 0.0,
+        cost: float | None = 0.0,
         latency_s: float = 0.0,
         *,
         terminal: bool = False,
         error: str | None = None,
     ) -> None:
-        self.spent += cost
+        self.spent += cost or 0.0
         self.ledger.append(
             Charge(
                 turn=self.turn,

@@ -19,6 +19,7 @@ from toolscale.errors import BudgetError, ModelUnavailableError, UnusableReplyEr
 from toolscale.models.chat import Budget, ChatClient, ChatReply, ChatRequest, Ledger, ReplyStore
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.records import UNDECIDED, Fact, GoldenCall, Grade, Reading
+from toolscale.records.dollars import dollars_of
 from toolscale.verify.readings import MessageCase, with_reading
 
 STAGE, REPLIES = "judge messages", Path("var/replies.sqlite")
@@ -149,6 +150,7 @@ class MessageJudge:
     async def _asked(self, case: MessageCase) -> Reading:
         taken: list[ChatReply] = []
         said = await self.client.ask_json(request_of(case), lambda value: problems(case, value), taken)
+        dollars = dollars_of(reply.dollars for reply in taken)
         return Reading(
             candidate=case.candidate,
             message=case.key,
@@ -157,7 +159,7 @@ class MessageJudge:
             verdict=said["verdict"],
             sentence=_cut(said["sentence"], LONGEST_QUOTE),
             why=_cut(said["why"], LONGEST_WHY),
-            usd=round(sum(reply.dollars for reply in taken), 9),
+            usd=None if dollars is None else round(dollars, 9),
         )
 
 

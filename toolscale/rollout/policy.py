@@ -29,6 +29,8 @@ class Turn:
     latency_s: float = 0.0
     """Seconds: measured for endpoints; tokens times a configured rate for models in this process, so that training
     repeats bit for bit."""
+    dollars: float | None = None
+    """What it was booked at, where somebody booked it; none: what its tokens cost at the price of the policy."""
 
 
 class Session(Protocol):
@@ -53,8 +55,8 @@ class Policy(Protocol):
         ...
 
     @property
-    def price(self) -> Price:
-        """US dollars for one million of its own tokens."""
+    def price(self) -> Price | None:
+        """US dollars for one million of its own tokens; None where that is not known."""
         ...
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> Session:

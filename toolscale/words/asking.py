@@ -101,7 +101,7 @@ class _Asker:
 
     async def ask(self, shapes: Sequence[Shape], used: dict[str, None]) -> list[list[GivenFrame] | BaseException]:
         """Return what was written for each shape."""
-        budget = Budget(self.settings.max_cost, spent=self.ledger.total().paid_usd)
+        budget = Budget(self.settings.max_cost, spent=self.ledger.total().paid_usd or 0.0)
         with ReplyStore(self.settings.replies) as store:
             async with ChatClient(self.model, store, budget, self.ledger, used) as client:
                 gate = asyncio.Semaphore(self.model.at_once)

@@ -11,8 +11,10 @@ import yaml
 
 from toolscale.canonical import content_hash
 from toolscale.environment.environment import Environment
+from toolscale.errors import StorageError
 from toolscale.prompt_templates import prompt_template
 from toolscale.records import Frames, FramesSpec, FrameWriter, Request, Unasked
+from toolscale.whole_files import write_whole
 from toolscale.words.shapes import Brief, Shape
 
 FILE = "frames.yaml"
@@ -115,7 +117,9 @@ def prompt_hash(environment: Environment) -> str:
 
 
 def write_frames(environment: Environment, spec: FramesSpec) -> Path:
-    """Write `frames.yaml` into the folder of a domain."""
+    """Write `frames.yaml` into the folder of a domain. StorageError if that cannot be done."""
     path = environment.folder / FILE
-    path.write_text(frames_yaml(spec), encoding="utf-8")
-    return path
+    try:
+        return write_whole(path, frames_yaml(spec).encode())
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error}") from error

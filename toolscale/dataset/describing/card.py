@@ -21,6 +21,7 @@ from toolscale.dataset.manifest import tag_of
 from toolscale.environment.builtins import BUILT_IN
 from toolscale.environment.environment import Environment
 from toolscale.records import Manifest, Part
+from toolscale.records.dollars import dollars_of
 from toolscale.sandbox.base import Rows
 
 CELL_LENGTH = 220
@@ -92,14 +93,13 @@ class Contents:
         if not intents:
             return None
         totals = [origin.total for origin in spec.world.proposed]
-        dollars = [total.usd for total in totals if total.usd is not None]
         return {
             "intents": len(intents),
             "all": len(spec.intents.intents),
             "tasks": sum('"proposed_by":' in row["provenance"]["versions"] for row in self.rows.tasks),
             "models": sorted({intent.proposed_by for intent in intents}),
             "replies": sum(total.replies for total in totals),
-            "usd": sum(dollars) if totals and len(dollars) == len(totals) else None,
+            "usd": dollars_of(total.usd for total in totals) if totals else None,
         }
 
     @property

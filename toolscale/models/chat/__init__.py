@@ -7,7 +7,7 @@ sends many requests at once at half the price; `recording` writes the replies of
 """
 
 from toolscale.models.chat.budget import Budget
-from toolscale.models.chat.client import ChatClient
+from toolscale.models.chat.client import ChatClient, Lost
 from toolscale.models.chat.ledger import Ledger, StageCost
 from toolscale.models.chat.replies import ChatReply, ReplyStore
 from toolscale.models.chat.request import ChatRequest
@@ -20,6 +20,7 @@ __all__ = [
     "ChatReply",
     "ChatRequest",
     "Ledger",
+    "Lost",
     "ReplyStore",
     "StageCost",
     "model_from",

@@ -20,6 +20,7 @@ from toolscale.models.chat.replies import ChatReply, reply_of
 from toolscale.models.chat.request import ChatRequest
 from toolscale.models.completion import GarbledError, read_choice
 from toolscale.models.transport import NoAnswerError, RefusedError, key_of, open_client, told_apart
+from toolscale.records.dollars import dollars_of
 
 SHARE = 0.5
 """Of the price of single requests, as OpenAI charges."""
@@ -54,7 +55,8 @@ async def ask_ahead(client: ChatClient, requests: Sequence[ChatRequest], first_l
             kept += await _collect(client, openai, number, asked, first_look)
         missing = {key: request for key, request in wanted.items() if client.store.get(key) is None}
         for part in _parts(missing):
-            async with client.budget.reserve(sum(most_of(each, client.model.price) for each in part.values()) * SHARE):
+            most = dollars_of(most_of(each, client.model.price) for each in part.values()) or 0.0
+            async with client.budget.reserve(SHARE * most):
                 try:
                     number = await _send(client, openai, part)
                 except RefusedError as error:
@@ -104,8 +106,8 @@ async def _collect(
         name = batch.output_file_id
         answered = await _again(client, lambda: openai.files.content(name))
         for key, reply, dollars in _replies(client, answered.content, part):
-            client.budget.spent += dollars
-            client.ledger.of(part[key].stage, client.name).paid_usd += dollars
+            client.budget.spend(dollars)
+            client.line_of(part[key]).pay(dollars)
             if reply is not None:
                 client.store.put(key, part[key], reply)
                 kept += 1
@@ -115,7 +117,7 @@ async def _collect(
 
 def _replies(
     client: ChatClient, body: bytes, part: dict[str, ChatRequest]
-) -> Iterator[tuple[str, ChatReply | None, float]]:
+) -> Iterator[tuple[str, ChatReply | None, float | None]]:
     """Yield what was answered in a batch, and the dollars for it: None is what cannot be used, and is asked again alone
     like all that failed."""
     secret, price = key_of(client.model.endpoint, f"the model {client.name!r}"), client.model.price
@@ -131,7 +133,8 @@ def _replies(
         try:
             reply = reply_of(read_choice(told, secret, bool(request.tools)), request, price, share=SHARE)
         except GarbledError as error:
-            yield key, None, SHARE * booked(request, error.input_tokens, error.output_tokens, price)
+            dollars = booked(request, error.input_tokens, error.output_tokens, price)
+            yield key, None, None if dollars is None else SHARE * dollars
         else:
             yield key, reply, reply.dollars
 

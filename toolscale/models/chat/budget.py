@@ -29,9 +29,10 @@ class Budget:
             raise UsageError(f"MAX_COST is {self.most!r}; give dollars above 0")
 
     @asynccontextmanager
-    async def reserve(self, dollars: float) -> AsyncIterator[None]:
-        """Hold back what a request may cost while it is under way. Where it might pass the cap, wait for others to
-        come back cheaper; BudgetError if none is under way."""
+    async def reserve(self, most: float | None) -> AsyncIterator[None]:
+        """Hold back what a request may cost while it is under way; None, where no price is known, holds nothing back.
+        Where it might pass the cap, wait for others to come back cheaper; BudgetError if none is under way."""
+        dollars = most or 0.0
         async with self._freed:
             await self._freed.wait_for(lambda: self._fits(dollars) or not self.reserved)
             if not self._fits(dollars):
@@ -49,6 +50,10 @@ class Budget:
                     self.reserved = 0.0
                 self._freed.notify_all()
 
+    def spend(self, dollars: float | None) -> None:
+        """Count what was paid; None: no price is known, and there is no cap."""
+        self.spent += dollars or 0.0
+
     def _fits(self, dollars: float) -> bool:
         return self.most is None or self.spent + self.reserved + dollars <= self.most
 
@@ -59,15 +64,15 @@ def most_read(request: ChatRequest) -> int:
     return len(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def booked(request: ChatRequest, read: int | None, wrote: int | None, price: Price | None) -> float:
-    """Return the dollars that a reply is booked at, 0 where the price is not known: by the tokens that the server
+def booked(request: ChatRequest, read: int | None, wrote: int | None, price: Price | None) -> float | None:
+    """Return the dollars that a reply is booked at, None where the price is not known: by the tokens that the server
     counted, and by all that there can be where it did not."""
     if price is None:
-        return 0.0
+        return None
     most = most_read(request) if read is None else read, request.max_tokens if wrote is None else wrote
     return cost_usd(price, *most)
 
 
-def most_of(request: ChatRequest, price: Price | None) -> float:
-    """Return the dollars that a request may cost at most, 0 where the price is not known."""
+def most_of(request: ChatRequest, price: Price | None) -> float | None:
+    """Return the dollars that a request may cost at most, None where the price is not known."""
     return booked(request, None, None, price)

@@ -14,10 +14,10 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
 from toolscale.models.chat.budget import Budget, booked, most_of, most_read
-from toolscale.models.chat.ledger import Ledger
+from toolscale.models.chat.ledger import Ledger, StageCost
 from toolscale.models.chat.places import Places
 from toolscale.models.chat.replies import ChatReply, ReplyStore, reply_of
-from toolscale.models.chat.request import ChatRequest, Dialect
+from toolscale.models.chat.request import ChatRequest, Dialect, in_dialect
 from toolscale.models.chat.settings import PRICE, ChatModel
 from toolscale.models.chat.structured import findings, read_json
 from toolscale.models.completion import GarbledError, clean, read_choice
@@ -41,6 +41,14 @@ Problem = Callable[[Any], Sequence[str]]
 
 
 @dataclass
+class Lost:
+    """What tries that came to nothing are booked at."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass
 class ChatClient:
     """A model that is asked from one event loop; use it as a context.
 
@@ -54,6 +62,7 @@ class ChatClient:
     used: dict[str, None] = field(default_factory=dict)
     """The keys of all replies that were given out, in the order in which they were first asked for."""
     dialect: Dialect = field(default_factory=Dialect)
+    _lost: dict[str, Lost] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.budget.most is not None and self.model.price is None:
@@ -96,6 +105,13 @@ class ChatClient:
         """The open client of the endpoint, for what is not a chat completion."""
         return self._openai
 
+    def line_of(self, request: ChatRequest) -> StageCost:
+        """Return the line under which a request is booked; without a price its dollars are not known."""
+        line = self.ledger.of(request.stage, self.name)
+        if self.model.price is None:
+            line.paid_usd = line.worth_usd = None
+        return line
+
     async def ask(self, request: ChatRequest) -> ChatReply:
         """Return the reply to a request: the one on disk if it was asked before, by whatever program.
 
@@ -112,6 +128,10 @@ class ChatClient:
         task = self._under_way[key] = asyncio.create_task(self._paid(request, key))
         task.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(task)
+
+    def lost_on(self, request: ChatRequest) -> Lost:
+        """Return what was booked for tries of a request that came to nothing, and forget it."""
+        return self._lost.pop(request.key(self.name), Lost())
 
     def _over(self, key: str, done: asyncio.Task[ChatReply]) -> None:
         """Forget a request that is over. Whoever waited for it may have been cancelled meanwhile: then nobody else
@@ -149,14 +169,14 @@ class ChatClient:
         return self._booked(request, reply, paid=True)
 
     def _booked(self, request: ChatRequest, reply: ChatReply, *, paid: bool) -> ChatReply:
-        line = self.ledger.of(request.stage, self.name)
+        line = self.line_of(request)
         line.replies += 1
         line.kept += not paid
         line.input_tokens += reply.input_tokens
         line.output_tokens += reply.output_tokens
-        line.worth_usd += reply.dollars
+        line.value(reply.dollars)
         if paid:
-            line.paid_usd += reply.dollars
+            line.pay(reply.dollars)
             line.seconds += reply.seconds
         return reply
 
@@ -195,7 +215,7 @@ class ChatClient:
     async def _attempt(self, request: ChatRequest) -> ChatReply:
         """Ask once, in the widest dialect that the server was not seen to refuse. What it may cost is reserved for each
         try: what is sent may be paid for, whatever comes back."""
-        line, price = self.ledger.of(request.stage, self.name), self.model.price
+        line, price = self.line_of(request), self.model.price
         async with self.budget.reserve(most_of(request, price)), self._places, self._noted():
             began = time.monotonic()
             try:
@@ -216,7 +236,7 @@ class ChatClient:
                 raise
             self._places.answered()
             reply = reply_of(choice, request, price, time.monotonic() - began)
-            self.budget.spent += reply.dollars
+            self.budget.spend(reply.dollars)
         return reply
 
     @asynccontextmanager
@@ -231,30 +251,27 @@ class ChatClient:
             self._sent_by -= mine
 
     async def _sent(self, request: ChatRequest) -> bytes:
-        while True:
-            dialect = self.dialect
-            try:
-                body = clean(dialect.body(request), "")
-                return await complete(self._openai, self.model.endpoint, self._secret, body)
-            except RefusedError as error:
-                narrower = dialect.after(error.status, str(error), request)
-                if narrower is None:
-                    where = self.model.endpoint.base_url
-                    raise UsageError(
-                        f"{where}: {error}; check the address, the key and the name of the model"
-                    ) from error
-                self.dialect = narrower
+        async def send(body: dict[str, Any]) -> bytes:
+            return await complete(self._openai, self.model.endpoint, self._secret, clean(body, ""))
+
+        try:
+            answer, self.dialect = await in_dialect(self.dialect, request, send)
+        except RefusedError as error:
+            where = self.model.endpoint.base_url
+            raise UsageError(f"{where}: {error}; check the address, the key and the name of the model") from error
+        return answer
 
     def _charge(self, request: ChatRequest, read: int | None, wrote: int | None) -> None:
         """Book what may be paid for and cannot be used, with the tokens that the server counted: None is not known, and
         then it is all that there can be."""
         dollars = booked(request, read, wrote, self.model.price)
-        line = self.ledger.of(request.stage, self.name)
-        line.input_tokens += most_read(request) if read is None else read
-        line.output_tokens += request.max_tokens if wrote is None else wrote
-        line.paid_usd += dollars
-        line.worth_usd += dollars
-        self.budget.spent += dollars
+        line, lost = self.line_of(request), self._lost.setdefault(request.key(self.name), Lost())
+        for each in (line, lost):
+            each.input_tokens += most_read(request) if read is None else read
+            each.output_tokens += request.max_tokens if wrote is None else wrote
+        line.pay(dollars)
+        line.value(dollars)
+        self.budget.spend(dollars)
 
 
 def _value_of(reply: ChatReply, request: ChatRequest, problem: Problem) -> tuple[Any, Sequence[str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from toolscale.records.dollars import dollars_of
+
 
 @dataclass
 class StageCost:
@@ -19,12 +21,20 @@ class StageCost:
     input_tokens: int = 0
     output_tokens: int = 0
     """Of all replies, those on disk too."""
-    paid_usd: float = 0.0
-    """Dollars of this run."""
-    worth_usd: float = 0.0
-    """Dollars that all replies cost when they were asked for."""
+    paid_usd: float | None = 0.0
+    """Dollars of this run; None where no price is known."""
+    worth_usd: float | None = 0.0
+    """Dollars that all replies cost when they were asked for; None where that is not known of all."""
     seconds: float = 0.0
     """Between sending and receiving, this run, all requests together."""
+
+    def pay(self, dollars: float | None) -> None:
+        """Book what was paid now."""
+        self.paid_usd = dollars_of((self.paid_usd, dollars))
+
+    def value(self, dollars: float | None) -> None:
+        """Book what a reply was worth when it was asked for."""
+        self.worth_usd = dollars_of((self.worth_usd, dollars))
 
 
 @dataclass
@@ -48,7 +58,7 @@ class Ledger:
         for line in self.stages.values():
             for name in ("replies", "kept", "failures", "input_tokens", "output_tokens"):
                 setattr(total, name, getattr(total, name) + getattr(line, name))
-            total.paid_usd += line.paid_usd
-            total.worth_usd += line.worth_usd
+            total.pay(line.paid_usd)
+            total.value(line.worth_usd)
             total.seconds += line.seconds
         return total

@@ -15,6 +15,8 @@ from typing import Any
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.errors import StorageError, UsageError
 from toolscale.models.chat.replies import ReplyStore
+from toolscale.strict_json import read_json
+from toolscale.whole_files import write_whole
 
 MOST_BYTES = 64_000_000
 """Of a recording, unpacked, and of a request."""
@@ -33,6 +35,7 @@ def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: s
                 "finish": reply.finish,
                 "input_tokens": reply.input_tokens,
                 "output_tokens": reply.output_tokens,
+                **({"uncounted": list(reply.uncounted)} if reply.uncounted else {}),
                 **({"tool_calls": list(reply.tool_calls)} if reply.tool_calls else {}),
                 **({"message": reply.message} if reply.message is not None else {}),
             }
@@ -40,13 +43,9 @@ def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: s
         for asked, reply in store.lines(keys)
     ]
     packed = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(packed)
-        temporary.replace(path)
+        write_whole(path, packed)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error}") from error
     return len(lines)
 
@@ -59,11 +58,11 @@ def read_recording(path: Path) -> dict[str, dict[str, Any]]:
         unpacked = reader.decompress(packed, MOST_BYTES)
         if not reader.eof:
             raise ValueError(f"it is cut off, or longer than {MOST_BYTES:,} bytes")
-        lines = [json.loads(line) for line in unpacked.decode().splitlines()]
+        lines = [read_json(line) for line in unpacked.decode().splitlines()]
         return {_digest(line["messages"], line["sample"]): line for line in lines}
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path") from error
-    except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise UsageError(f"{path} is no recording of replies ({error}); name the file that was recorded") from error
 
 
@@ -127,8 +126,11 @@ def recording_server(recorded: Recorded, host: str, port: int) -> ThreadingHTTPS
         def log_message(self, *args: object) -> None:
             """Say nothing of each request."""
 
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # as many connect at once as a run asks at once
+
     try:
-        server = ThreadingHTTPServer((host, port), Handler)
+        server = Server((host, port), Handler)
     except OSError as error:
         raise UsageError(f"port {port} of {host} cannot be had ({error}); choose another") from error
     server.daemon_threads = True
@@ -151,9 +153,9 @@ def _completion(reply: Mapping[str, Any]) -> dict[str, Any]:
         "model": reply["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": reply["finish"] or "stop"}],
         "usage": {
-            "prompt_tokens": reply["input_tokens"],
-            "completion_tokens": reply["output_tokens"],
-            "total_tokens": reply["input_tokens"] + reply["output_tokens"],
+            told: reply[name]
+            for name, told in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+            if name not in reply.get("uncounted", ())
         },
     }
 

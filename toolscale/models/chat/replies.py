@@ -31,8 +31,8 @@ class ChatReply:
     content: str
     input_tokens: int
     output_tokens: int
-    dollars: float
-    """What it costs, or can cost at most where the server did not count; 0 where the price is not known."""
+    dollars: float | None
+    """What it costs, or can cost at most where the server did not count; None where the price is not known."""
     seconds: float
     """From sending to receiving; 0 for a batch."""
     finish: str = ""
@@ -45,6 +45,8 @@ class ChatReply:
     """What is wrong with it, in words that the model can act on; empty if nothing is."""
     message: dict[str, Any] | None = None
     """As it came, where something is wrong with it."""
+    uncounted: tuple[str, ...] = ()
+    """`input_tokens`, `output_tokens`: those that the server did not count."""
 
 
 def reply_of(
@@ -52,17 +54,21 @@ def reply_of(
 ) -> ChatReply:
     """Return what a server answered to a request. `share`: of the price, what it asks for."""
     read, wrote = tokens_of(choice, request.messages, request.tools)
+    if choice.output_tokens is None and not choice.written:
+        wrote = request.max_tokens  # it may have thought, and not said so
+    dollars = booked(request, choice.input_tokens, choice.output_tokens, price)
     return ChatReply(
         content=choice.content or "",
         input_tokens=read,
         output_tokens=wrote,
-        dollars=share * booked(request, choice.input_tokens, choice.output_tokens, price),
+        dollars=None if dollars is None else share * dollars,
         seconds=seconds,
         finish=choice.finish,
         refusal=choice.refusal,
         tool_calls=choice.calls,
         problem=choice.problem,
         message=dict(choice.message) if choice.problem else None,
+        uncounted=tuple(name for name in ("input_tokens", "output_tokens") if getattr(choice, name) is None),
     )
 
 
@@ -162,9 +168,8 @@ def _kept(reply: ChatReply) -> dict[str, Any]:
 def _reply_of(text: str) -> ChatReply:
     """Return a reply that was kept. One that an earlier version kept may hold thoughts."""
     kept = json.loads(text)
-    return ChatReply(
-        **{**kept, "content": spoken(kept["content"]).text, "tool_calls": tuple(kept.get("tool_calls", ()))}
-    )
+    lists = {name: tuple(kept.get(name, ())) for name in ("tool_calls", "uncounted")}
+    return ChatReply(**{**kept, "content": spoken(kept["content"]).text, **lists})
 
 
 def _asked(request: ChatRequest) -> str:

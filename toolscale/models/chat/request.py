@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from toolscale.canonical import content_hash
 from toolscale.models.expert import Message
+from toolscale.models.transport import RefusedError
 
 MOST_TOKENS = 4_096
+LEAST_TOKENS = 64
+"""A server that has no room for a reply of so many has none for the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,13 @@ class Dialect:
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
     seed: bool = True
+    most: int | None = None
+    """Tokens of a reply for which there is room beside this request; none: as many as it may have."""
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
         """Return the request as it is sent, without the name of the model."""
         messages = [dict(message) for message in request.messages]
-        body: dict[str, Any] = {self.limit: request.max_tokens}
+        body: dict[str, Any] = {self.limit: self._most(request)}
         if request.schema is not None and self.schemas:
             body["response_format"] = {
                 "type": "json_schema",
@@ -77,6 +82,8 @@ class Dialect:
         """Return the dialect to try after a refusal, or None if it is not about the dialect."""
         if status not in (400, 404, 422):
             return None
+        if "is too large" in reason and "max" in reason and self._most(request) > LEAST_TOKENS:
+            return replace(self, most=self._most(request) // 2)  # vLLM: more than its context has room for
         if "max_completion_tokens" in reason and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if "temperature" in reason and request.temperature is not None and self.temperature:
@@ -87,6 +94,24 @@ class Dialect:
         if request.schema is not None and self.schemas and (named or status == 422):
             return replace(self, schemas=False)
         return None
+
+    def _most(self, request: ChatRequest) -> int:
+        return request.max_tokens if self.most is None else min(self.most, request.max_tokens)
+
+
+async def in_dialect(
+    dialect: Dialect, request: ChatRequest, send: Callable[[dict[str, Any]], Awaitable[bytes]]
+) -> tuple[bytes, Dialect]:
+    """Return what a server answers to a request in the widest dialect that it takes, and that dialect. RefusedError if
+    it takes none."""
+    while True:
+        try:
+            return await send(dialect.body(request)), replace(dialect, most=None)
+        except RefusedError as error:
+            narrower = dialect.after(error.status, str(error), request)
+            if narrower is None:
+                raise
+            dialect = narrower
 
 
 _ASKED = "Reply with one JSON value that fits this JSON Schema, and with nothing else:\n{}"

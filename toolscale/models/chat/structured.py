@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from toolscale import strict_json
 from toolscale.validation import Validator
 
 MOST_FINDINGS = 8
@@ -17,7 +18,7 @@ _BRACKET = re.compile(r"[\[{]")
 
 def read_json(text: str) -> Any:
     """Return the JSON value that a reply is, that stands in its only code block, or the only object or list among its
-    words. ValueError says why there is none."""
+    words: what `strict_json` takes. ValueError says why there is none."""
     blocks = _FENCED.findall(text)
     inner = blocks[0] if len(blocks) == 1 else text
     try:
@@ -25,21 +26,20 @@ def read_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         where = inner[max(0, error.pos - 30) : error.pos + 30]
         raise ValueError(f"it is not JSON: {error.msg} in line {error.lineno}, near {where!r}") from None
-    except RecursionError:
-        raise ValueError("it is not JSON that can be read: too many brackets within brackets") from None
+    except ValueError as error:
+        raise ValueError(f"it is not JSON that can be used: {error}") from None
 
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
+        return strict_json.read_json(text)
     except json.JSONDecodeError:
         if (begin := _BRACKET.search(text)) is None:
             raise
-        decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
-        value, end = decoder.raw_decode(text, begin.start())
+        end = strict_json.end_of_value(text, begin.start())
         if _BRACKET.search(text, end):
             raise
-        return value
+        return strict_json.read_json(text[begin.start() : end])
 
 
 def findings(value: Any, schema: Mapping[str, Any]) -> list[str]:
@@ -51,16 +51,3 @@ def findings(value: Any, schema: Mapping[str, Any]) -> list[str]:
         found.append(line if len(line) <= LONGEST_FINDING else f"{line[: LONGEST_FINDING - 1]}…")
     more = len(found) - MOST_FINDINGS
     return [*found[:MOST_FINDINGS], f"and {more} more"] if more > 0 else found
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"it has the key {name!r} twice in one object")
-        found[name] = value
-    return found
-
-
-def _constant(name: str) -> Any:
-    raise ValueError(f"it holds {name}, which JSON does not have")

@@ -12,14 +12,13 @@ from typing import Any
 from toolscale.canonical import content_hash
 from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatRequest, Ledger, ReplyStore
+from toolscale.models.chat.recording import write_recording
 from toolscale.models.completion import clean
+from toolscale.models.endpoint import MOST_TOKENS
 from toolscale.models.expert import Expert
 from toolscale.records import AnswerKey, ExpertReply, ExpertSpec, ToolCall
 
 REPLIES = Path("var/replies.sqlite")
-
-MOST_TOKENS = 16_384
-"""Of one reply of an expert, with what it thinks: what a reply can cost must be known before it is asked for."""
 
 
 @dataclass
@@ -29,20 +28,26 @@ class Purse:
     most: float | None = None
     replies: Path = REPLIES
     ledger: Ledger = field(default_factory=Ledger)
+    record: Path | None = None
+    """A file for the replies of a model that is opened with `recorded`, to be served again."""
 
     def __post_init__(self) -> None:
         self.budget = Budget(self.most)
 
     @asynccontextmanager
     async def client(
-        self, model: ChatModel, most: float | None = None, replies: Path | None = None
+        self, model: ChatModel, most: float | None = None, replies: Path | None = None, *, recorded: bool = False
     ) -> AsyncIterator[ChatClient]:
         """Open a model; what it is asked is paid from here, and kept. With a cap of its own, `most`, it is paid from
         that instead; `replies`: where they are kept, if not with the others."""
         with ReplyStore(replies or self.replies) as store:
             budget = self.budget if most is None else Budget(most)
             async with ChatClient(model, store, budget, self.ledger) as client:
-                yield client
+                try:
+                    yield client
+                finally:
+                    if recorded and self.record is not None:
+                        write_recording(self.record, store, client.used, client.name)
 
     @asynccontextmanager
     async def paid(self, expert: Expert) -> AsyncIterator[Expert]:
@@ -81,12 +86,20 @@ class PaidExpert:
         try:
             reply = await self.client.ask(request)
         except (ModelUnavailableError, UnusableReplyError, UsageError) as error:
-            return ExpertReply(error=str(error), kind="endpoint", latency_s=time.monotonic() - began)
+            lost = self.client.lost_on(request)
+            return ExpertReply(
+                error=str(error),
+                kind="endpoint",
+                input_tokens=lost.input_tokens,
+                output_tokens=lost.output_tokens,
+                latency_s=time.monotonic() - began,
+            )
+        lost = self.client.lost_on(request)
         return ExpertReply(
             content=reply.content or reply.refusal or None,
             tool_calls=reply.tool_calls,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
+            input_tokens=lost.input_tokens + reply.input_tokens,
+            output_tokens=lost.output_tokens + reply.output_tokens,
             latency_s=reply.seconds,
             error=f"its reply cannot be used: {reply.problem}" if reply.problem else None,
             kind="endpoint",
