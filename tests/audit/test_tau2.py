@@ -18,6 +18,7 @@ import pytest
 from tests.installed import needs
 from toolscale.audit import Finding, Undecided, audit_source
 from toolscale.audit.checks import check_tasks, check_texts
+from toolscale.audit.examined import Examined, Made
 from toolscale.audit.references import dangling, references
 from toolscale.audit.tau2 import Driven, read_driver
 from toolscale.audit.tau2_process import code_of, driver_lines, parse_lines
@@ -94,6 +95,18 @@ def test_what_nobody_said_is_told_apart_from_what_was_not_looked_up() -> None:
             f"get_order_details: nothing that was said before holds order_id '{order}'; nor does the database",
         )
         for order in ("#9502126", "#9502127")
+    ]
+
+
+def test_a_value_that_a_call_has_from_an_earlier_one_is_told_once() -> None:
+    calls = [Made("dispute", {"account": "chk_1", "entry": entry}, "Error: no such form") for entry in ("e1", "e2")]
+    task = Examined("t", ("Dispute both.",), ("Be kind.",), tuple(calls), (), (), ("DB",), databases={"a": ["chk_1"]})
+    told = [(each.kind, each.place, each.evidence) for each in check_texts([task]) if isinstance(each, Finding)]
+    nobody = "dispute: nothing that was said before holds"
+    assert told == [
+        ("unsaid", "call 1", f"{nobody} entry 'e1'; nor does the database"),
+        ("unread", "call 1", f"{nobody} account 'chk_1'; the database holds it"),
+        ("unsaid", "call 2", f"{nobody} entry 'e2'; nor does the database"),
     ]
 
 

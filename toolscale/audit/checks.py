@@ -120,8 +120,9 @@ def _needles(task: Examined) -> Iterator[Found]:
 
 
 def _arguments(task: Examined) -> Iterator[Found]:
-    """Say which arguments were in no text before their call; those of one call are one finding."""
-    texts = [*task.told, *task.heard]
+    """Say which arguments were in no text before their call; those of one call are one finding, and each value is told
+    once: a later call may have it from the earlier one."""
+    texts, known = [*task.told, *task.heard], set[str]()
     stored = cache(lambda: json.dumps(task.databases, ensure_ascii=False))
     missing = "" if task.heard else "the policy and the tools are not there"
     for place, call in enumerate(task.calls, 1):
@@ -131,7 +132,8 @@ def _arguments(task: Examined) -> Iterator[Found]:
             if why or missing:
                 reason = why or f"is in no text of the row; {missing}"
                 yield Undecided("unsaid", (task.id,), f"call {place}, {told} {reason}")
-            else:
+            elif repr(value) not in known:
+                known.add(repr(value))
                 is_stored = bool(task.databases) and not any(look_for(value, [stored()]))
                 lost["unread" if is_stored else "unsaid"].append(told)
         for kind, parts in lost.items():

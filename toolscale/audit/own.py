@@ -138,16 +138,18 @@ class _Room:
     def _unsaid(
         self, task: Task, shown: str, calls: Sequence[ToolCall], golden: Sequence[ToolCall], made: Sequence[Made]
     ) -> Iterator[Found]:
-        """What was recorded again from what is said is said; for other calls their texts are searched."""
+        """What was recorded again from what is said is said; for other calls their texts are searched. Each value is
+        told once: a later call may have it from the earlier one."""
         recorded = {canonical_json(call.model_dump(mode="json")) for call in golden}
-        texts = [task.request, *task.candidate.heard, self._policy]
+        texts, known = [task.request, *task.candidate.heard, self._policy], set[str]()
         for place, (call, run) in enumerate(zip(calls, made, strict=True), 1):
             if canonical_json(call.model_dump(mode="json")) not in recorded:
                 for path, value, why in look_for(call.arguments, texts):
                     at = f"call {place}, {path}"
                     if why:
                         yield Undecided("unsaid", (shown,), f"{at}: {value!r} {why}")
-                    else:
+                    elif repr(value) not in known:
+                        known.add(repr(value))
                         told = f"{call.name}: nothing that was said before holds {value!r}"
                         yield Finding("unsaid", (shown,), at, told)
             texts.append(run.result or run.error or "")
