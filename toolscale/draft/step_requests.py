@@ -72,11 +72,10 @@ class StepRequests:
         told = self._files([*step.shown, *step.files, *correction.allowed], whole)
         if step is INTENTS:
             told["files"]["intents.yaml"], others = shown_intents(told["files"].get("intents.yaml", ""), named)
-        missing = {wish.id for wish in self.brief.wishes if any(wish.id in line for line in correction.findings)}
         return self._request(
             step,
             0,
-            wishes=[wish for wish in self.brief.wishes if step is INTENTS and wish.id in named | missing],
+            wishes=[wish for wish in self.brief.wishes if step is INTENTS and wish.id not in others],
             **told,
             examples={},
             operations=(),

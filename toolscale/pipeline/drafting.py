@@ -28,7 +28,8 @@ from toolscale.package_code import beside
 from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
 from toolscale.text_files import visible
-from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
+from toolscale.verify.coverage import advice
+from toolscale.verify.yields import Yield, barren, measure_yields, poor
 from toolscale.words.asking import READ_STAGE, STAGE, AskSettings, ask_for_frames
 from toolscale.words.frames import FILE as FRAMES
 from toolscale.words.shapes import Workshop
@@ -123,7 +124,8 @@ def draft_domain(
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), books, used) as client:
                 drafter = Drafter(
-                    client, name, drafting, authoring_page(), check, measure, lambda folder: monotonous(measured),
+                    client, name, drafting, authoring_page(), check, measure,
+                    lambda folder: advice(load_environment(folder), measured),
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
                     candidates=settings.candidates, report=report,
                 )  # fmt: skip
