@@ -179,7 +179,7 @@ def test_the_cap_stops_a_draft_and_with_a_higher_one_it_goes_on(
     assert draft(tmp_path / "a", "--max-cost", "0.165") == 1
     captured = capsys.readouterr()
     assert re.search(
-        r"the next request may cost \$0\.1\d+, and \$0\.0400 of \$0\.185 are spent; run it again", captured.err
+        r"the next request may cost \$0\.1\d+, and \$0\.0400 of \$0\.165 are spent; run it again", captured.err
     )
     assert "total" in captured.out and "var/drafts/library" in captured.err
     assert not (tmp_path / "a").exists() and len(server.asked) == 2

@@ -153,10 +153,9 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if write and not dead:
         write_admission(folder, admission)
     if json_:
-        streams = [item.facts() for item in yields]
-        untold = [issue.facts() for issue in unenforced(environment.spec)]
-        told = {"streams": streams, "unenforced": untold, "notes": [issue.facts() for issue in notes]}
-        echo_json({**admission.model_dump(mode="json"), **told})
+        told = {"unenforced": [*unenforced(environment.spec)], "notes": notes}
+        listed = {name: [issue.facts() for issue in issues] for name, issues in told.items()}
+        echo_json({**admission.model_dump(mode="json"), "streams": [item.facts() for item in yields], **listed})
     else:
         for name, tool in admission.tools.items():
             kind = "writes" if tool.mutates_state else "reads"

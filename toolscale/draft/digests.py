@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlglot import errors, parse_one
+from sqlglot import errors, exp, parse_one
 
 from toolscale.draft.blocks import parse_yaml
 from toolscale.environment.spec_files import read_folder
@@ -53,7 +54,9 @@ def _column(name: str, spec: ColumnSpec) -> str:
     return kind + more + (f" ({spec.description.rstrip('.')})" if len(unsaid) > _FEW else "")
 
 
-_EMPTY = frozenset("the a an of is it its in on at by to that which whether was day date name when what this".split())
+_EMPTY = frozenset(
+    re.findall("[a-z]+", "the a an of is it its in on at by to that which whether was day date name what")
+)
 _FEW = 3
 """Words of a description that its column's name does not have: with no more, the name says it."""
 
@@ -62,7 +65,11 @@ def _tool(tool: ToolSpec) -> Iterator[str]:
     """Yield how a tool is called, when it refuses, and what it gives."""
     parameters = ", ".join(_parameter(name, schema) for name, schema in tool.parameters.items())
     yield f"- {tool.name}({parameters}): {tool.description}"
-    tests = [step.check if isinstance(step, Check) else step.forbid for step in tool.steps if isinstance(step, Check | Forbid)]
+    tests = [
+        step.check if isinstance(step, Check) else step.forbid
+        for step in tool.steps
+        if isinstance(step, Check | Forbid)
+    ]
     for step in tool.steps:
         if isinstance(step, Let) and any(f":{step.let}." in test for test in tests):
             yield f"  {step.let}: {step.sql}"
@@ -74,7 +81,9 @@ def _tool(tool: ToolSpec) -> Iterator[str]:
 
 
 def _parameter(name: str, schema: Mapping[str, Any]) -> str:
-    kind = "|".join(map(str, schema["enum"])) if "enum" in schema else schema.get("format", schema.get("type", "string"))
+    kind = (
+        "|".join(map(str, schema["enum"])) if "enum" in schema else schema.get("format", schema.get("type", "string"))
+    )
     return f"{name}{'?' if 'default' in schema else ''}{'' if kind == 'string' else f': {kind}'}"
 
 
@@ -82,7 +91,8 @@ def _given(name: str, part: Return) -> str:
     if part.mode == "value":
         return f"value `{name}`"
     try:
-        columns = ", ".join(parse_one(part.sql, read="sqlite").named_selects)
+        read = parse_one(part.sql, read="sqlite")
+        columns = ", ".join(read.named_selects) if isinstance(read, exp.Query) else part.sql
     except errors.SqlglotError:
         columns = part.sql
     return f"{'one row' if part.mode == 'row' else 'rows'} `{name}` ({columns})"

@@ -135,7 +135,7 @@ class Drafter:
 
     async def _step(self, brief: Brief, step: Step, checked: Collection[str], parts: Sequence[Sequence[Wish]]) -> None:
         """Have the files of a step written, and corrected until the folder has no findings in any file so far."""
-        report, advised = StepReport(step.name), False
+        report, sound = StepReport(step.name), dict[str, str]()  # as it was before it was to become better
         self.steps.append(report)
         asked = await asyncio.gather(*(self._first_replies(step, part) for part in parts))
         findings, unread = list[str](), list[str]()
@@ -152,13 +152,15 @@ class Drafter:
             if step is INTENTS and not issues and not findings:
                 self._write("cases.yaml", self._cases())
                 issues = [*self.check(self.folder)] or [*self.measure(self.folder)]
-                if not issues and not advised and report.rounds < self.rounds:
-                    advised, issues = True, [*self.advise(self.folder)]
+                if not issues and not sound and report.rounds < self.rounds:
+                    sound, issues = self._texts(), [*self.advise(self.folder)]
             findings += [visible(str(issue)) for issue in issues]
             report.findings.append(len(findings))
             tell_round(self.report, step.name, report.rounds, findings)
             if not findings:
                 return None
+            if report.rounds == self.rounds and sound:
+                return self._restore(sound)
             if report.rounds == self.rounds:
                 return self._drop(report, step, issues, findings, len(brief.wishes))
             allowed = _allowed(step, issues, findings[:FINDINGS])
@@ -250,6 +252,16 @@ class Drafter:
         if remaining := [*self.check(self.folder)]:
             raise DraftError(f"{self.name}: without {', '.join(sorted(names))}: {remaining[0]}")
         report.dropped = sorted(names)
+
+    def _texts(self) -> dict[str, str]:
+        return {path.name: path.read_text(encoding="utf-8") for path in sorted(self.folder.iterdir()) if path.is_file()}
+
+    def _restore(self, sound: Mapping[str, str]) -> None:
+        """Put the files back that were admitted before advice was asked for, which could not be followed."""
+        self.report("what was sound before is kept")
+        for file, text in sound.items():
+            self._write(file, text)
+        self.measure(self.folder)
 
     def _read(self, file: str) -> str:
         path = self.folder / file

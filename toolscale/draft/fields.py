@@ -3,7 +3,6 @@ its letters."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -86,10 +85,9 @@ class _Notation:
 
 
 def _common_end(names: Collection[str]) -> str:
-    """Return the words in which all names end: `Step` of `CallStep` and `IfStep`."""
-    end = os.path.commonprefix([name[::-1] for name in names])[::-1]
-    found = re.search(r"[A-Z]\w*\Z", end)
-    return found[0] if found else ""
+    """Return the word in which all names end: `Step` of `CallStep` and `IfStep`."""
+    ends = {match[0] for name in names if (match := re.search(r"[A-Z][a-z]*\Z", name))}
+    return ends.pop() if len(ends) == 1 else ""
 
 
 def _told(schema: Schema) -> str:

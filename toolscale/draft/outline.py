@@ -105,9 +105,9 @@ for each tool that changes something, and nothing else.
 Write `policy.md` (what the assistant must obey, in plain sentences with all figures, 30 lines or fewer) and
 `rules.yaml`: the constants, a rule for each thing that the policy forbids or hands over (with `guards`, `reads`,
 `breaks`, `tell`, and `case: auto` where all reads are look-ups), and two or more invariants of the data. `reads`
-calls the look-ups and tools that are listed here, by their names, and has no LIMIT; a read that gives rows is a relation
-of its name, one that gives one row has its columns. `tell` has the limit, the date or the state that decided. Each rule
-can be broken, by some row or by some argument, and kept; where the checks find no row that does, plant some.
+calls the look-ups and tools that are listed here, by their names, and has no LIMIT; a read that gives rows is a
+relation of its name, one that gives one row has its columns. `tell` has the limit, the date or the state that decided.
+Each rule can be broken, by some row or by some argument, and kept; where the checks find no row that does, plant some.
 """,
         pages=("SQL", "Expressions in intents and rules", "Rules"),
         mended=("population.yaml",),

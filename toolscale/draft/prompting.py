@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.entries import dump
@@ -56,7 +57,7 @@ def shown_intents(text: str, names: Collection[str]) -> tuple[str, list[str]]:
     return dump({"intents": named}), [str(each.get("id")) for each in entries if each.get("id") not in names]
 
 
-def _own(folder: Path, file: str) -> Mapping[str, object]:
+def _own(folder: Path, file: str) -> Mapping[str, Any]:
     """Return what a file of a folder says itself; nothing, if it cannot be read."""
     path = folder / file
     value, _ = parse_yaml(file, path.read_text(encoding="utf-8")) if path.is_file() else ({}, [])

@@ -213,7 +213,7 @@ class Proposer:
     async def _mend(self, findings: list[str]) -> bool:
         """Have the intents corrected until there are no findings; return whether some are left after the last
         round."""
-        advised = False
+        sound: dict[str, dict[str, Any]] | None = None  # as it was before it was to become better
         while True:
             self.step.rounds += 1
             issues = self._issues()
@@ -221,11 +221,15 @@ class Proposer:
                 findings += self._missing()
             if not issues and not findings:
                 issues = [*self.measure(self.folder, self.proposed)]
-                if not issues and not advised and self.step.rounds < self.rounds:
-                    advised, issues = True, [*self.advise(self.folder)]
+                if not issues and sound is None and self.step.rounds < self.rounds:
+                    sound, issues = dict(self.proposed), [*self.advise(self.folder)]
             findings += [visible(str(issue)) for issue in issues]
             self.step.findings.append(len(findings))
             tell_round(self.report, INTENTS.name, self.step.rounds, findings)
+            if findings and self.step.rounds == self.rounds and sound is not None:
+                self.proposed, findings = sound, []
+                self._write()
+                self.measure(self.folder, self.proposed)
             if not findings or self.step.rounds == self.rounds:
                 return bool(findings)
             findings = self._taken(await self._ask(self.wishes, findings[:FINDINGS]))

@@ -17,6 +17,7 @@ from toolscale.draft.sources import Source
 from toolscale.environment.scaffold import Entity, scaffold_texts
 from toolscale.models.chat import ChatRequest
 from toolscale.prompt_templates import prompt_template
+
 MOST_SHOWN = 60_000
 """Characters of a reply that could not be taken, and is shown again: all of an honest one."""
 

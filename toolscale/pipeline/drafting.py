@@ -6,7 +6,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -112,20 +112,13 @@ def draft_domain(
     drafting, check = work / domain, partial(admission_issues, cache=cache)
     with storage_errors("remove", drafting):
         shutil.rmtree(drafting, ignore_errors=False) if drafting.exists() else None
-    measured: list[Yield] = []
-
-    def measure(folder: Path) -> list[SpecIssue]:
-        measured[:] = measure_yields(load_environment(folder))
-        return [*barren(measured), *poor(measured)]
-
-    used, books = dict[str, None](), ledger or Ledger()
+    measured, used, books = _Measured(), dict[str, None](), ledger or Ledger()
 
     async def run() -> list[StepReport]:
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), books, used) as client:
                 drafter = Drafter(
-                    client, name, drafting, authoring_page(), check, measure,
-                    lambda folder: advice(load_environment(folder), measured),
+                    client, name, drafting, authoring_page(), check, measured.measure, measured.advise,
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
                     candidates=settings.candidates, report=report,
                 )  # fmt: skip
@@ -138,7 +131,7 @@ def draft_domain(
                 return drafter.steps
 
     steps = asyncio.run(run())
-    made = Drafted(target, steps, measured)
+    made = Drafted(target, steps, measured.yields)
     if settings.phrase:
         _phrase(drafting, model, settings, books, used, made, report)
     with ReplyStore(settings.replies) as store:
@@ -146,9 +139,25 @@ def draft_domain(
         _sign(drafting, origin_of(model, store.lines(list(used)), steps))
     write_admission(drafting, admit_domain(drafting, cache))
     if any(step.dropped for step in steps):
-        measure(drafting)
+        measured.measure(drafting)
     put_folder(drafting, target)
     return made
+
+
+@dataclass
+class _Measured:
+    """What the streams of a folder yielded when they were last measured."""
+
+    yields: list[Yield] = field(default_factory=list)
+
+    def measure(self, folder: Path) -> list[SpecIssue]:
+        """Measure them; return those that yield nothing or little."""
+        self.yields[:] = measure_yields(load_environment(folder))
+        return [*barren(self.yields), *poor(self.yields)]
+
+    def advise(self, folder: Path) -> list[SpecIssue]:
+        """Return what could be better."""
+        return advice(load_environment(folder), self.yields)
 
 
 def _phrase(

@@ -36,7 +36,11 @@ def untried(environment: Environment, yields: Sequence[Yield]) -> Iterator[SpecI
     """Yield the outcomes that the domain has a use for and that none of its accepted candidates has."""
     outcomes = {intent.id: intent.outcome for intent in environment.spec.intents.intents}
     had = {"refuse" if item.kind == "turned" else outcomes[item.intent] for item in yields if item.accepted}
-    wanted = {"fulfil": True, "refuse": environment.spec.policy.rules, "transfer": environment.spec.world.transfer_reasons}
+    wanted = {
+        "fulfil": True,
+        "refuse": environment.spec.policy.rules,
+        "transfer": environment.spec.world.transfer_reasons,
+    }
     for outcome, is_wanted in wanted.items():
         if is_wanted and yields and outcome not in had:
             named = [name for name, of in outcomes.items() if of == outcome]
@@ -47,7 +51,7 @@ def untried(environment: Environment, yields: Sequence[Yield]) -> Iterator[SpecI
 _REMEDIES = {
     "fulfil": "write an intent that does or tells something",
     "refuse": "write an intent with `outcome: refuse` and the rule that it breaks",
-    "transfer": "write an intent with `outcome: transfer` that calls transfer_to_human, and also changes or tells something",
+    "transfer": "write an intent with `outcome: transfer` whose transfer_to_human is not all that it does",
 }
 
 

@@ -225,13 +225,14 @@ def weak(yields: Sequence[Yield]) -> list[SpecIssue]:
 def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
     """Return the intents whose accepted candidates mostly repeat one another's words, or share them with those of
     another intent, as issues."""
-    remedies = {"requests": "write five requests or more, in other words and another order, with alternatives inside what repeats"}
     found = [
         SpecIssue(
             "intents.yaml",
             f"intents[{item.intent}].{item.repeated_in}",
             f"{item.alike} of {item.accepted} accepted ones are no new task: {item.repeated.split(', where ')[0]}",
-            remedies.get(item.repeated_in, "write the text with alternatives, [in other words|said otherwise], or shorter"),
+            "write five requests or more, in other words and another order, with alternatives inside what repeats"
+            if item.repeated_in == "requests"
+            else "write the text with alternatives, [in other words|said otherwise], or shorter",
         )
         for item in yields
         if item.is_monotonous and item.kind == "plain" and item.worded >= item.alike / 2
@@ -239,7 +240,9 @@ def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
     for item in yields:
         other, count = item.echoes.most_common(1)[0] if item.echoes else ("", 0)
         if count > item.accepted * FEW:
-            problem = f"{count} of {item.accepted} accepted ones are worded like {other}: {item.echoed.split(', where ')[0]}"
+            problem = (
+                f"{count} of {item.accepted} accepted ones are worded like {other}: {item.echoed.split(', where ')[0]}"
+            )
             place = f"intents[{item.intent}].requests"
             found.append(SpecIssue("intents.yaml", place, problem, f"say it in other words than intents[{other}] does"))
     return found

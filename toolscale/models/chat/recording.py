@@ -86,7 +86,8 @@ class Recorded:
             if key not in self._replies and self._left:
                 asked = _lines(messages)
                 like = max(
-                    self._left, key=lambda other: sum(1 / self._common[line] for line in sorted(asked & self._left[other]))
+                    self._left,
+                    key=lambda other: sum(1 / self._common[line] for line in sorted(asked & self._left[other])),
                 )
                 self._replies[key] = self._replies[like]
                 del self._left[like]
