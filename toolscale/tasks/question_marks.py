@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from toolscale.environment.environment import Environment
 from toolscale.errors import SpecIssue
 from toolscale.language.phrasing import every_choice
 from toolscale.patterns import regex
+from toolscale.records import EnvironmentSpec
 from toolscale.tasks.message import MORE, PLACE
 
 MOST = 300
@@ -22,26 +22,25 @@ _ASKS = r"(?:what|when|where|why|who|whom|whose|how)"
 _LED = r"(?:(?:and|but|so|then|also) )*"
 _ASKED = rf"(?:{_ASKS}|which) {_PLAIN}{{0,4}}{_IS} (?:{_WHO}\b|\ue000)"
 """When is it due, what does the plan cost."""
+_CAN = r"(?:is|are|was|am|does|did|will|would|can|could|may|has)"
+"""Is it free; but *could you close it* and *do it* ask for a deed."""
 _CERTAIN = regex(rf"^{_LED}{_ASKED}", re.IGNORECASE)
 _QUESTIONS = (
     regex(rf"(?:^|[,;:–—] ){_LED}{_ASKED}", re.IGNORECASE),
-    regex(
-        rf"^{_LED}(?:(?:is|are|was|am|does|did|will|would|can|could|may|has) (?!you\b){_WHO}|(?:do|have) (?:i|we|they))\b",
-        re.IGNORECASE,
-    ),  # is it free; *could you close it* and *do it* ask for a deed
+    regex(rf"^{_LED}(?:{_CAN} (?!you\b){_WHO}|(?:do|have) (?:i|we|they))\b", re.IGNORECASE),
     regex(rf"^{_LED}(?:{_ASKS} {_PLAIN}{{0,4}}|which {_PLAIN}{{1,4}}){_IS}\b", re.IGNORECASE),
 )
-"""What is asked apart from a deed. What is left, how many loans are open: as a whole sentence only, since *tell me what is
-left* is no question. People write whole requests with fewer marks: there, only what is certain counts."""
+"""What is asked apart from a deed. What is left, how many loans are open: as a whole sentence only, since *tell me what
+is left* is no question. People write whole requests with fewer marks: there, only what is certain counts."""
 _SENTENCE = regex(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
 _WORD = "\ue000"
 """Stands for a place that words fill."""
 _MORE = regex(r"\s*\{" + MORE + r"(?:_\d+)?\}")
 
 
-def check_questions(environment: Environment) -> Iterator[SpecIssue]:
+def check_questions(spec: EnvironmentSpec) -> Iterator[SpecIssue]:
     """Yield each text of which some choice of alternatives asks something and ends as a statement does."""
-    for intent in environment.spec.intents.intents:
+    for intent in spec.intents.intents:
         place = f"intents[{intent.id}]"
         for number, said in enumerate(intent.requests):
             yield from _stopped(said.say, "intents.yaml", f"{place}.requests[{number}]", (_CERTAIN,))
@@ -49,7 +48,7 @@ def check_questions(environment: Environment) -> Iterator[SpecIssue]:
             yield from _stopped(said.say, "intents.yaml", f"{place}.asks[{number}]")
         for number, fact in enumerate(intent.tell):
             yield from _stopped(fact.what or "", "intents.yaml", f"{place}.tell[{number}].what")
-    language = environment.spec.language
+    language = spec.language
     for number, text in enumerate(language.counts):
         yield from _stopped(text, "language.yaml", f"counts[{number}]")
     for name, private in language.private.items():

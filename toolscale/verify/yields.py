@@ -239,10 +239,9 @@ def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
     ]
     for item in yields:
         other, count = item.echoes.most_common(1)[0] if item.echoes else ("", 0)
-        if count > item.accepted * FEW:
-            problem = (
-                f"{count} of {item.accepted} accepted ones are worded like {other}: {item.echoed.split(', where ')[0]}"
-            )
+        if count > (new := item.accepted - item.alike) * FEW:
+            told = item.echoed.split(", where ")[0]
+            problem = f"{count} of {new} that are new in their stream are worded like {other}: {told}"
             place = f"intents[{item.intent}].requests"
             found.append(SpecIssue("intents.yaml", place, problem, f"say it in other words than intents[{other}] does"))
     return found
