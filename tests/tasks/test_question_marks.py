@@ -26,8 +26,9 @@ def asking(text: str, part: str = "asks") -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "How much do I owe.", "When is it due.", "How many loans are open.", "What is left.", "Which loans are overdue.",
-        "Is it free.", "Are there any left.", "Thanks! And how much will that be.", "Can I still cancel it.",
+        "How much do I owe.", "When is it due.", "How many loans are open.", "What is left.",
+        "Which loans are overdue.", "Is it free.", "Are there any left.", "Thanks! And how much will that be.",
+        "Can I still cancel it.",
         "Close it, and when is it due then.", "[Tell me the day|When is {loan} due].", "How long may I keep it then.",
     ],
 )  # fmt: skip
@@ -42,7 +43,7 @@ def test_a_question_that_ends_with_a_full_stop_is_found(text: str) -> None:
         "How much do I owe?", "Tell me when it is due.", "Tell me the date, and what is left.", "Do it today.",
         "When you are done, tell me the date.", "How many there were, please.", "What I owe, please.", "It is free.",
         "Have it closed.", "Could you tell me how much it is, please.", "I mean the one that is due, which is mine.",
-        "If it is free, book it.", "Which one it was, I'd like to know.", "As it is late, close it.", "When is it due",
+        "If it is free, book it.", "Which one it was, I'd like to know.", "As it is late, close it.",
     ],
 )  # fmt: skip
 def test_what_is_no_question_may_end_with_one(text: str) -> None:

@@ -50,8 +50,8 @@ def test_a_rule_that_every_call_breaks_is_noted(library: Path) -> None:
     rules["rules"][name]["breaks"] = "call.days >= 0"
     (library / "rules.yaml").write_text(yaml.safe_dump(rules, sort_keys=False), encoding="utf-8")
     assert [str(issue) for issue in unkept(load_environment(library))] == [
-        f"rules.yaml: rules.{name}.breaks: every call of postpone_loan that is found breaks 'call.days >= 0'; correct it, "
-        "or plant rows that keep it"
+        f"rules.yaml: rules.{name}.breaks: every call of postpone_loan that is found breaks 'call.days >= 0'; "
+        "correct it, or plant rows that keep it"
     ]
 
 
@@ -87,8 +87,8 @@ def test_an_outcome_that_no_task_has_is_noted(library: Path) -> None:
         (Yield("a+turned", "a", "turned", judged=12, accepted=4),
          "the stream a+turned yields 4 of 12 candidates, drawn in 40 draws"),
         (Yield("a+turned", "a", "turned"),
-         "the stream a+turned yields 0 of 0 candidates: no rows fit it in 40 draws; where a said value breaks the rule, "
-         "give the rule `draws`, and the slot `from` instead of `sql`"),
+         "the stream a+turned yields 0 of 0 candidates: no rows fit it in 40 draws; where a said value breaks the "
+         "rule, give the rule `draws`, and the slot `from` instead of `sql`"),
     ],
 )  # fmt: skip
 def test_a_stream_that_yields_less_than_it_might_is_weak(item: Yield, problem: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -135,6 +135,7 @@ class Drafter:
 
     async def _step(self, brief: Brief, step: Step, checked: Collection[str], parts: Sequence[Sequence[Wish]]) -> None:
         """Have the files of a step written, and corrected until the folder has no findings in any file so far."""
+        asked_before: list[Any] = []
         report, sound = StepReport(step.name), dict[str, str]()  # as it was before it was to become better
         self.steps.append(report)
         asked = await asyncio.gather(*(self._first_replies(step, part) for part in parts))
@@ -166,7 +167,7 @@ class Drafter:
             allowed = _allowed(step, issues, findings[:FINDINGS])
             correction = Correction(findings[:FINDINGS], allowed, tuple(unread))
             unread.clear()
-            reply = await self._ask(self._requests.again(step, correction))
+            reply = await self._ask(anew(self._requests.again(step, correction), asked_before))
             findings = self._put(reply, allowed, unread)
 
     async def _first_replies(self, step: Step, part: Sequence[Wish]) -> list[str]:
@@ -287,6 +288,12 @@ def _allowed(step: Step, issues: Sequence[SpecIssue], findings: Sequence[str]) -
     meant = {file for file in step.mended if any(word in line for word in _SAID_OF[file] for line in findings)}
     named = {issue.file for issue in issues} - {"environment.yaml", "cases.yaml"}
     return sorted({*step.files, *meant, *named})
+
+
+def anew(request: ChatRequest, asked: list[Any]) -> ChatRequest:
+    """Return a request for another reply where the same was asked before: the one that is kept changed nothing."""
+    asked.append(request.messages)
+    return replace(request, sample=asked.count(request.messages) - 1)
 
 
 def tell_round(report: Report, step: str, number: int, findings: Sequence[str]) -> None:

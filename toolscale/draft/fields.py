@@ -68,8 +68,9 @@ class _Notation:
         if schema.get("type") == "array":
             return f"[{self._type(schema.get('items', {}))}]"
         if schema.get("type") == "object":
-            inner = schema.get("additionalProperties")
-            return f"{{name:{self._type(inner)}}}" if isinstance(inner, Mapping) else "{…}"
+            named = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
+            inner = next((each for each in named if isinstance(each, Mapping)), None)
+            return f"{{name:{self._type(inner)}}}" if inner is not None else "{…}"
         return _PLAIN.get(str(schema.get("type")), "any")
 
     def _one_of(self, schemas: list[Schema]) -> str:

@@ -18,7 +18,18 @@ from toolscale.draft.blocks import parse_yaml, read_blocks
 from toolscale.draft.brief import Wish
 from toolscale.draft.candidates import best_of, calls_of, intents_cover, told
 from toolscale.draft.digests import digest_of
-from toolscale.draft.drafter import FINDINGS, LEAST_KEPT, PART, ROUNDS, Check, Measure, Report, StepReport, tell_round
+from toolscale.draft.drafter import (
+    FINDINGS,
+    LEAST_KEPT,
+    PART,
+    ROUNDS,
+    Check,
+    Measure,
+    Report,
+    StepReport,
+    anew,
+    tell_round,
+)
 from toolscale.draft.entries import REMOVE, dump
 from toolscale.draft.fields import fields_of
 from toolscale.draft.meaning import meaning_of
@@ -90,6 +101,7 @@ class Proposer:
     step: StepReport = field(default_factory=lambda: StepReport(INTENTS.name))
 
     def __post_init__(self) -> None:
+        self._asked: list[Any] = []
         self._unread = list[str]()
         """Replies that could not be taken whole, since the last request."""
         self._text = (self.base.folder / FILE).read_bytes().decode("utf-8")
@@ -297,6 +309,7 @@ class Proposer:
         system = prompt_template("toolscale.draft", "system.md.jinja").render(pages=pages)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
         request = ChatRequest(INTENTS.name, messages, max_tokens=INTENTS.max_tokens, sample=sample)
+        request = anew(request, self._asked) if findings else request
         return (await self.client.ask(request)).content
 
     def _told(self) -> dict[str, Any]:
