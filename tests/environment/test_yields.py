@@ -77,6 +77,10 @@ def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
         "alike": 0,
         "repeated": "",
         "repeated_in": "requests",
+        "worded": 0,
+        "echoes": {},
+        "echoed": "",
+        "wanted": 2,
         "share": 1.0,
     }
     assert main(["admit", str(folder), "--candidates", "0", "--json"]) == 0

@@ -32,6 +32,7 @@ from toolscale.models.chat import (
     StageCost,
     model_from,
 )
+from toolscale.models.chat.client import SHOWN
 from toolscale.models.chat.places import Places
 from toolscale.models.chat.structured import findings, read_json
 from toolscale.records import Endpoint, Price
@@ -263,7 +264,8 @@ def test_a_reply_that_cannot_be_used_is_shown_once_and_written_again(tmp_path: P
         value, _ = run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET), problem))
         assert value == {"name": "Rex", "age": 3}
         shown, correction = server.asked[1]["messages"][-2:]
-        assert len(shown["content"]) < 5_000 and shown["content"][:1_000] == bad[:1_000]
+        whole = len(bad) <= 2 * SHOWN
+        assert shown["content"] == (bad if whole else f"{bad[:SHOWN]}\n…\n{bad[-SHOWN:]}")
         assert told in correction["content"] and correction["content"].endswith("Write it again, whole and corrected.")
     with chat_server(counted(bad)) as server, pytest.raises(UnusableReplyError) as caught:
         run(server, tmp_path / "other", lambda client: client.ask_json(request(schema=PET), problem))

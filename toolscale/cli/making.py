@@ -123,7 +123,9 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
 @as_json
 def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool) -> None:
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
-    yields tasks. All issues are listed, one a line; so are sentences of the policy that nothing enforces."""
+    yields tasks. All issues are listed, one a line; so are, as notes, sentences of the policy that nothing enforces,
+    streams that yield little or say the same, tools that no intent calls, rules that nothing keeps, and outcomes that
+    no task has."""
     from toolscale.cli.tallies import print_yields
     from toolscale.environment.admission_file import write_admission
     from toolscale.environment.environment import load_environment
@@ -132,6 +134,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     from toolscale.environment.population import populate
     from toolscale.environment.registry import find_folder, is_shipped
     from toolscale.pipeline import admit_domain
+    from toolscale.verify.coverage import advice
     from toolscale.verify.yields import barren, measure_yields
 
     folder = find_folder(domain)
@@ -147,14 +150,17 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     environment = load_environment(folder)
     with progress_bar() as progress:
         yields = measure_yields(environment, candidates, progress) if candidates else []
-    dead = barren(yields)
+    dead, notes = barren(yields), advice(environment, yields) if yields else []
     if write and not dead:
         write_admission(folder, admission)
     if json_:
-        streams = [item.facts() for item in yields]
-        untold = [issue.facts() for issue in unenforced(environment.spec)]
-        long = [issue.facts() for issue in long_names(environment.spec.toolset)]
-        echo_json({**admission.model_dump(mode="json"), "streams": streams, "unenforced": untold, "long_names": long})
+        told = {
+            "unenforced": [*unenforced(environment.spec)],
+            "long_names": [*long_names(environment.spec.toolset)],
+            "notes": notes,
+        }
+        listed = {name: [issue.facts() for issue in issues] for name, issues in told.items()}
+        echo_json({**admission.model_dump(mode="json"), "streams": [item.facts() for item in yields], **listed})
     else:
         for name, tool in admission.tools.items():
             kind = "writes" if tool.mutates_state else "reads"
@@ -162,7 +168,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
             say(f"{name:<32}{kind:<8}{calls}")
         if yields:
             print_yields(yields, folder.name, with_requests=requests)
-        for issue in (*long_names(environment.spec.toolset), *unenforced(environment.spec)):
+        for issue in (*long_names(environment.spec.toolset), *notes, *unenforced(environment.spec)):
             say(f"note: {issue}")
     if dead:
         raise SpecError(dead)

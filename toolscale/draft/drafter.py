@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from toolscale.draft.blocks import parse_yaml
@@ -13,10 +14,9 @@ from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_sch
 from toolscale.draft.candidates import best_of, intents_cover, told, tools_cover
 from toolscale.draft.entries import dump, put_reply
 from toolscale.draft.outline import INTENTS, STEPS, Step
-from toolscale.draft.prompting import lookups_of, schema_of
 from toolscale.draft.sources import Source
+from toolscale.draft.step_requests import MOST_SHOWN, Correction, StepRequests
 from toolscale.environment.registry import FILES, POLICY_TEXT
-from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.patterns import regex
@@ -32,6 +32,9 @@ PART = 9
 
 FINDINGS = 25
 """Findings that a model is shown at once; the others follow when these are mended."""
+
+TOLD = 160
+"""Characters of a finding that are printed while a draft is made."""
 
 LEAST_KEPT = 0.6
 """Share of the wishes that must come out as intents. What cannot be mended is dropped, down to this."""
@@ -96,6 +99,7 @@ class Drafter:
         """Write all files of the domain; return what it is about. DraftError if a step has findings after its last
         round; what a ChatClient raises."""
         brief = await self._brief()
+        self._requests = StepRequests(self.name, brief, self.folder, self.authoring, NOW[:10], self.source)
         self.folder.mkdir(parents=True, exist_ok=True)
         for file, text in _empty_files(brief).items():
             self._write(file, text)
@@ -131,13 +135,14 @@ class Drafter:
 
     async def _step(self, brief: Brief, step: Step, checked: Collection[str], parts: Sequence[Sequence[Wish]]) -> None:
         """Have the files of a step written, and corrected until the folder has no findings in any file so far."""
-        report, advised = StepReport(step.name), False
+        asked_before: list[Any] = []
+        report, sound = StepReport(step.name), dict[str, str]()  # as it was before it was to become better
         self.steps.append(report)
-        asked = await asyncio.gather(*(self._first_replies(brief, step, part) for part in parts))
-        findings: list[str] = []
+        asked = await asyncio.gather(*(self._first_replies(step, part) for part in parts))
+        findings, unread = list[str](), list[str]()
         for number, (part, replies) in enumerate(zip(parts, asked, strict=True), 1):
             reply = self._best(brief, step, checked, part, replies, report, number)
-            findings += put_reply(self.folder, reply, step.files)
+            findings += self._put(reply, step.files, unread)
         while True:
             report.rounds += 1
             issues = [issue for issue in self.check(self.folder) if _concerns(issue, checked, step)]
@@ -148,22 +153,36 @@ class Drafter:
             if step is INTENTS and not issues and not findings:
                 self._write("cases.yaml", self._cases())
                 issues = [*self.check(self.folder)] or [*self.measure(self.folder)]
-                if not issues and not advised and report.rounds < self.rounds:
-                    advised, issues = True, [*self.advise(self.folder)]
+                if not issues and not sound and report.rounds < self.rounds:
+                    sound, issues = self._texts(), [*self.advise(self.folder)]
             findings += [visible(str(issue)) for issue in issues]
             report.findings.append(len(findings))
-            self.report(f"{step.name}: round {report.rounds}, {len(findings)} findings")
+            tell_round(self.report, step.name, report.rounds, findings)
             if not findings:
                 return None
+            if report.rounds == self.rounds and sound:
+                return self._restore(sound)
             if report.rounds == self.rounds:
                 return self._drop(report, step, issues, findings, len(brief.wishes))
             allowed = _allowed(step, issues, findings[:FINDINGS])
-            reply = await self._ask(brief, step, (), findings[:FINDINGS], allowed)
-            findings = put_reply(self.folder, reply, allowed)
+            correction = Correction(findings[:FINDINGS], allowed, tuple(unread))
+            unread.clear()
+            reply = await self._ask(anew(self._requests.again(step, correction), asked_before))
+            findings = self._put(reply, allowed, unread)
 
-    async def _first_replies(self, brief: Brief, step: Step, part: Sequence[Wish]) -> list[str]:
+    async def _first_replies(self, step: Step, part: Sequence[Wish]) -> list[str]:
         samples = range(self.candidates if step.name in CHOSEN else 1)
-        return await asyncio.gather(*(self._ask(brief, step, part, (), sample=sample) for sample in samples))
+        return await asyncio.gather(*(self._ask(self._requests.first(step, part, sample)) for sample in samples))
+
+    async def _ask(self, request: ChatRequest) -> str:
+        return (await self.client.ask(request)).content
+
+    def _put(self, reply: str, allowed: Collection[str], unread: list[str]) -> list[str]:
+        """Put a reply into the folder; return what is wrong with the reply itself. One that is not taken whole is
+        added to `unread`."""
+        if wrong := [visible(line) for line in put_reply(self.folder, reply, allowed)]:
+            unread.append(reply[:MOST_SHOWN])
+        return wrong
 
     def _best(
         self, brief: Brief, step: Step, checked: Collection[str], part: Sequence[Wish], replies: Sequence[str],
@@ -184,35 +203,6 @@ class Drafter:
         for score in scores:
             self.report(f"{step.name}{f' part {number}' if step is INTENTS else ''}: {told(score)}")
         return reply
-
-    async def _ask(
-        self, brief: Brief, step: Step, wishes: Sequence[Wish], findings: Sequence[str], allowed: Sequence[str] = (),
-        sample: int = 0,
-    ) -> str:  # fmt: skip
-        """Return the reply of the model to a step, or to its findings; of several first ones, that of this number."""
-        shown = [*dict.fromkeys([*step.shown, *(allowed if findings else ())])]
-        examples = (
-            {} if findings else {file: scaffold_texts(self.name, entities_of(brief))[file] for file in step.files}
-        )
-        prompt = prompt_template("toolscale.draft", "files.md.jinja").render(
-            brief=brief,
-            entities=entities_of(brief),
-            tables={entity.name: entity.table for entity in entities_of(brief)},
-            today=NOW[:10],
-            wishes=wishes,
-            now={file: self._read(file) for file in shown if self._read(file)},
-            examples=examples,
-            lookups=lookups_of(self.folder) if "toolset.yaml" in (*step.files, *step.shown) else [],
-            schemas={file: schema_of(file) for file in step.files if file.endswith(".yaml")},
-            **_known(self.source, step, bool(findings)),
-            findings=findings,
-            allowed=allowed,
-            task=step.task.format(person=entities_of(brief)[0].role),
-        )
-        system = prompt_template("toolscale.draft", "system.md.jinja").render(authoring=self.authoring)
-        messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
-        request = ChatRequest(step.name, messages, max_tokens=step.max_tokens, sample=sample)
-        return (await self.client.ask(request)).content
 
     def _missing(self, brief: Brief) -> list[str]:
         """Return one finding if too many wishes have no intent."""
@@ -264,6 +254,16 @@ class Drafter:
             raise DraftError(f"{self.name}: without {', '.join(sorted(names))}: {remaining[0]}")
         report.dropped = sorted(names)
 
+    def _texts(self) -> dict[str, str]:
+        return {path.name: path.read_text(encoding="utf-8") for path in sorted(self.folder.iterdir()) if path.is_file()}
+
+    def _restore(self, sound: Mapping[str, str]) -> None:
+        """Put the files back that were admitted before advice was asked for, which could not be followed."""
+        self.report("what was sound before is kept")
+        for file, text in sound.items():
+            self._write(file, text)
+        self.measure(self.folder)
+
     def _read(self, file: str) -> str:
         path = self.folder / file
         return path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -275,12 +275,34 @@ class Drafter:
 _INTENT = regex(r"intents\[([a-z0-9_]+)\]")
 
 
+_SAID_OF: Mapping[str, tuple[str, ...]] = {
+    "population.yaml": ("plant",),
+    "rules.yaml": ("rule", "policy.", "draws", "lifts", "lawful", "case_agrees"),
+}
+"""File of an earlier step -> words of findings that may mean it."""
+
+
 def _allowed(step: Step, issues: Sequence[SpecIssue], findings: Sequence[str]) -> list[str]:
-    """Return the files that may change where these findings are: those of the step, those that they name, and the
-    population where rows are to be planted."""
-    mended = [file for file in step.mended if file != "population.yaml" or any("plant" in line for line in findings)]
+    """Return the files that may change where these findings are: those of the step, those that they name, and those of
+    earlier steps that they may mean: the population, say, where rows are to be planted."""
+    meant = {file for file in step.mended if any(word in line for word in _SAID_OF[file] for line in findings)}
     named = {issue.file for issue in issues} - {"environment.yaml", "cases.yaml"}
-    return sorted({*step.files, *mended, *named})
+    return sorted({*step.files, *meant, *named})
+
+
+def anew(request: ChatRequest, asked: list[Any]) -> ChatRequest:
+    """Return a request for another reply where the same was asked before: the one that is kept changed nothing."""
+    asked.append(request.messages)
+    return replace(request, sample=asked.count(request.messages) - 1)
+
+
+def tell_round(report: Report, step: str, number: int, findings: Sequence[str]) -> None:
+    """Say what was found in a round, a line each."""
+    report(f"{step}: round {number}, {len(findings)} findings")
+    for line in findings[:FINDINGS]:
+        report(f"  {shorten(line, TOLD, placeholder=' …')}")
+    if len(findings) > FINDINGS:
+        report(f"  and {len(findings) - FINDINGS} more")
 
 
 def _concerns(issue: SpecIssue, checked: Collection[str], step: Step) -> bool:
@@ -333,14 +355,3 @@ def _verifier_cases(intents: Sequence[Mapping[str, Any]]) -> list[dict[str, str]
             ("another_path", "only the writes", last, {"calls": "writes"}),
         )
     ]
-
-
-def _known(source: Source | None, step: Step, correcting: bool) -> dict[str, Any]:
-    """Return what a prompt tells of the source: the operations where tools are written, figures of columns where rows
-    are, the policy where it is."""
-    told = source if source and not correcting else None
-    return {
-        "operations": told.operations if told and step.name in ("schema", "tools") else (),
-        "columns": told.columns if told and step.name == "population" else (),
-        "policy": told.policy if told and step.name == "policy" else None,
-    }

@@ -17,11 +17,26 @@ from toolscale.draft.appending import appended
 from toolscale.draft.blocks import parse_yaml, read_blocks
 from toolscale.draft.brief import Wish
 from toolscale.draft.candidates import best_of, calls_of, intents_cover, told
-from toolscale.draft.drafter import FINDINGS, LEAST_KEPT, PART, ROUNDS, Check, Measure, Report, StepReport
+from toolscale.draft.digests import digest_of
+from toolscale.draft.drafter import (
+    FINDINGS,
+    LEAST_KEPT,
+    PART,
+    ROUNDS,
+    Check,
+    Measure,
+    Report,
+    StepReport,
+    anew,
+    tell_round,
+)
 from toolscale.draft.entries import REMOVE, dump
+from toolscale.draft.fields import fields_of
 from toolscale.draft.meaning import meaning_of
 from toolscale.draft.outline import INTENTS
-from toolscale.draft.prompting import lookups_of, schema_of
+from toolscale.draft.pages import parts_of
+from toolscale.draft.prompting import derived_of, lookups_of, named_intents
+from toolscale.draft.step_requests import MOST_SHOWN
 from toolscale.environment.environment import Environment
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
@@ -31,8 +46,11 @@ from toolscale.records import Intent, Record
 from toolscale.text_files import visible
 
 FILE = "intents.yaml"
-SHOWN = ("policy.md", "rules.yaml", "schema.yaml", "toolset.yaml", "language.yaml")
-"""Files that a model is shown."""
+SHOWN = ("policy.md", "language.yaml")
+"""Files that a model is shown whole."""
+
+IN_SHORT = ("schema.yaml", "toolset.yaml", "rules.yaml")
+"""Files that it is shown in short."""
 
 PROPOSED = 9
 """Wishes that are asked for, unless somebody asks for another number."""
@@ -83,6 +101,9 @@ class Proposer:
     step: StepReport = field(default_factory=lambda: StepReport(INTENTS.name))
 
     def __post_init__(self) -> None:
+        self._asked: list[Any] = []
+        self._unread = list[str]()
+        """Replies that could not be taken whole, since the last request."""
         self._text = (self.base.folder / FILE).read_bytes().decode("utf-8")
 
     async def propose(self) -> None:
@@ -97,7 +118,7 @@ class Proposer:
         )
         findings = list[str]()
         for number, (part, replies) in enumerate(zip(parts, asked, strict=True), 1):
-            findings += self.take(self._best(part, replies, number))
+            findings += self._taken(self._best(part, replies, number))
         if await self._mend(findings):
             self._keep_sound()
         for wish in self.wishes:
@@ -204,7 +225,7 @@ class Proposer:
     async def _mend(self, findings: list[str]) -> bool:
         """Have the intents corrected until there are no findings; return whether some are left after the last
         round."""
-        advised = False
+        sound: dict[str, dict[str, Any]] | None = None  # as it was before it was to become better
         while True:
             self.step.rounds += 1
             issues = self._issues()
@@ -212,14 +233,24 @@ class Proposer:
                 findings += self._missing()
             if not issues and not findings:
                 issues = [*self.measure(self.folder, self.proposed)]
-                if not issues and not advised and self.step.rounds < self.rounds:
-                    advised, issues = True, [*self.advise(self.folder)]
+                if not issues and sound is None and self.step.rounds < self.rounds:
+                    sound, issues = dict(self.proposed), [*self.advise(self.folder)]
             findings += [visible(str(issue)) for issue in issues]
             self.step.findings.append(len(findings))
-            self.report(f"intents: round {self.step.rounds}, {len(findings)} findings")
+            tell_round(self.report, INTENTS.name, self.step.rounds, findings)
+            if findings and self.step.rounds == self.rounds and sound is not None:
+                self.proposed, findings = sound, []
+                self._write()
+                self.measure(self.folder, self.proposed)
             if not findings or self.step.rounds == self.rounds:
                 return bool(findings)
-            findings = self.take(await self._ask(self.wishes, findings[:FINDINGS]))
+            findings = self._taken(await self._ask(self.wishes, findings[:FINDINGS]))
+
+    def _taken(self, reply: str) -> list[str]:
+        """Take a reply, and keep one that is not taken whole, to be shown again."""
+        if wrong := self.take(reply):
+            self._unread.append(reply[:MOST_SHOWN])
+        return wrong
 
     def _issues(self) -> list[SpecIssue]:
         """Return what is wrong with the folder: what the checks find, and intents that ask for what others ask for."""
@@ -261,17 +292,24 @@ class Proposer:
 
     async def _ask(self, wishes: Sequence[Wish], findings: Sequence[str], sample: int = 0) -> str:
         """Return the reply of the model to a part of the wishes, or to the findings."""
+        named = named_intents(findings) | {wish.id for wish in wishes if any(wish.id in line for line in findings)}
+        unread = tuple(self._unread)
+        self._unread.clear()
         prompt = prompt_template("toolscale.draft", "proposal.md.jinja").render(
             **self._told(),
             examples=dump({"intents": self._examples()}),
-            schema=schema_of(FILE),
-            wishes=wishes,
+            fields=fields_of(FILE),
+            wishes=[wish for wish in wishes if wish.id in named or not findings],
             findings=findings,
-            proposed=dump({"intents": [_own(entry) for entry in self.proposed.values()]}),
+            unread=unread,
+            proposed=dump({"intents": [_own(entry) for name, entry in self.proposed.items() if name in named]}),
+            others=[name for name in self.proposed if name not in named],
         )
-        system = prompt_template("toolscale.draft", "system.md.jinja").render(authoring=self.authoring)
+        pages = parts_of(self.authoring, INTENTS.pages)
+        system = prompt_template("toolscale.draft", "system.md.jinja").render(pages=pages)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
         request = ChatRequest(INTENTS.name, messages, max_tokens=INTENTS.max_tokens, sample=sample)
+        request = anew(request, self._asked) if findings else request
         return (await self.client.ask(request)).content
 
     def _told(self) -> dict[str, Any]:
@@ -281,8 +319,10 @@ class Proposer:
             "title": spec.world.title,
             "description": spec.world.description.strip(),
             "today": spec.world.today,
-            "now": {file: (self.base.folder / file).read_text(encoding="utf-8") for file in SHOWN},
+            "files": {file: (self.base.folder / file).read_text(encoding="utf-8") for file in SHOWN},
+            "digests": {file: digest_of(self.base.folder, file) for file in IN_SHORT},
             "lookups": lookups_of(self.base.folder),
+            "derived": derived_of(self.base.folder),
             "existing": [_line(intent) for intent in spec.intents.intents],
         }
 

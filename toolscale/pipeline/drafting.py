@@ -6,7 +6,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
 from toolscale.records.dollars import dollars_of
 from toolscale.text_files import visible
-from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
+from toolscale.verify.coverage import advice
+from toolscale.verify.yields import Yield, barren, measure_yields, poor
 from toolscale.words.asking import READ_STAGE, STAGE, AskSettings, ask_for_frames
 from toolscale.words.frames import FILE as FRAMES
 from toolscale.words.shapes import Workshop
@@ -112,19 +113,13 @@ def draft_domain(
     drafting, check = work / domain, partial(admission_issues, cache=cache)
     with storage_errors("remove", drafting):
         shutil.rmtree(drafting, ignore_errors=False) if drafting.exists() else None
-    measured: list[Yield] = []
-
-    def measure(folder: Path) -> list[SpecIssue]:
-        measured[:] = measure_yields(load_environment(folder))
-        return [*barren(measured), *poor(measured)]
-
-    used, books = dict[str, None](), ledger or Ledger()
+    measured, used, books = _Measured(), dict[str, None](), ledger or Ledger()
 
     async def run() -> list[StepReport]:
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), books, used) as client:
                 drafter = Drafter(
-                    client, name, drafting, authoring_page(), check, measure, lambda folder: monotonous(measured),
+                    client, name, drafting, authoring_page(), check, measured.measure, measured.advise,
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
                     candidates=settings.candidates, report=report,
                 )  # fmt: skip
@@ -137,15 +132,31 @@ def draft_domain(
                 return drafter.steps
 
     steps = asyncio.run(run())
-    made = Drafted(target, steps, measured)
+    made = Drafted(target, steps, measured.yields)
     if settings.phrase:
         _phrase(drafting, model, settings, books, used, made, report)
     _sign(drafting, model, settings.replies, list(used), steps)
     write_admission(drafting, admit_domain(drafting, cache))
     if any(step.dropped for step in steps):
-        measure(drafting)
+        measured.measure(drafting)
     put_folder(drafting, target)
     return made
+
+
+@dataclass
+class _Measured:
+    """What the streams of a folder yielded when they were last measured."""
+
+    yields: list[Yield] = field(default_factory=list)
+
+    def measure(self, folder: Path) -> list[SpecIssue]:
+        """Measure them; return those that yield nothing or little."""
+        self.yields[:] = measure_yields(load_environment(folder))
+        return [*barren(self.yields), *poor(self.yields)]
+
+    def advise(self, folder: Path) -> list[SpecIssue]:
+        """Return what could be better."""
+        return advice(load_environment(folder), self.yields)
 
 
 def _phrase(

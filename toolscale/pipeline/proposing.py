@@ -34,7 +34,7 @@ from toolscale.pipeline.drafting import (
 )
 from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, ProposalOrigin
-from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
+from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor, weak
 
 PROPOSALS = Path("var/proposals")
 
@@ -147,7 +147,7 @@ def propose_intents(
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 proposer = Proposer(
                     client, base, copy, authoring_page(), partial(admission_issues, cache=ADMITTED), measure,
-                    lambda folder: monotonous(measured), model_name(model),
+                    lambda folder: [*weak(measured), *monotonous(measured)], model_name(model),
                     wanted=settings.wishes, rounds=settings.rounds, candidates=settings.candidates, report=report,
                 )  # fmt: skip
                 try:

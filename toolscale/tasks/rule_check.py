@@ -88,6 +88,18 @@ def check_breakable(
     return [issue for rule in rules.values() for issue in search.issues(rule)]
 
 
+def unkept_rules(
+    environment: Environment, rules: Mapping[str, RulePlan], rows: Rows, world: World
+) -> Iterator[SpecIssue]:
+    """Yield the rules that every call breaks that is found and that the tools let through: nothing that they guard can
+    be asked for lawfully."""
+    search = _Search(environment, rows, world)
+    for rule in rules.values():
+        if not search.is_kept(rule):
+            problem = f"every call of {', '.join(rule.rule.guards)} that is found breaks {rule.rule.breaks!r}"
+            yield SpecIssue(FILE, f"rules.{rule.name}.breaks", problem, "correct it, or plant rows that keep it")
+
+
 class _Search:
     def __init__(self, environment: Environment, rows: Rows, world: World) -> None:
         self.environment, self.rows, self.world = environment, rows, world
@@ -152,6 +164,18 @@ class _Search:
     def _is_broken(self, rule: RulePlan) -> bool:
         if any(self._case_breaks(rule, number) for number in range(len(self.environment.spec.cases.calls))):
             return True
+        return any(self._shows(rule, tool, score) for tool, score in self._scores(rule, broken=True))
+
+    def is_kept(self, rule: RulePlan) -> bool:
+        """Whether some call of a tool that the rule guards succeeds and keeps it."""
+        return any(
+            not score[0] and score[1] > len(self.environment.tools[tool].steps)
+            for tool, score in self._scores(rule, broken=False)
+        )
+
+    def _scores(self, rule: RulePlan, *, broken: bool) -> Iterator[tuple[str, tuple[bool, int]]]:
+        """Yield the scores of calls that come ever nearer to one that breaks the rule, or keeps it, and is let
+        through."""
         self.world.reset()
         for tool in rule.rule.guards:
             maker = self._maker(tool, rule)
@@ -160,13 +184,14 @@ class _Search:
                 base = best[maker.rng.randrange(len(best))][1] if best and number % 2 else None
                 arguments = self._telling(rule, maker, maker.draw() if base is None else maker.vary(base))
                 score = self._score(rule, tool, arguments)
-                if self._shows(rule, tool, score):
-                    return True
-                if score is not None and (not best or score > best[0][0]):
-                    best = [(score, arguments)]
-                elif score is not None and score == best[0][0] and len(best) < _BEST:
-                    best.append((score, arguments))
-        return False
+                if score is None:
+                    continue
+                yield tool, score
+                rank = (score[0] == broken, score[1])
+                if not best or rank > best[0][0]:
+                    best = [(rank, arguments)]
+                elif rank == best[0][0] and len(best) < _BEST:
+                    best.append((rank, arguments))
 
     def _case_breaks(self, rule: RulePlan, number: int) -> bool:
         """Whether a call of `cases.yaml` that must succeed breaks the rule."""

@@ -17,7 +17,7 @@ from toolscale.environment.world import World
 from toolscale.errors import SpecIssue
 from toolscale.language.phrasing import every_choice
 from toolscale.patterns import regex
-from toolscale.records import Candidate, Intent
+from toolscale.records import Candidate, Intent, Judged
 from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
 from toolscale.verify.novel import Novelty
@@ -25,8 +25,11 @@ from toolscale.verify.novel import Novelty
 FEW = 1 / 3
 """A stream that yields a smaller share is poor."""
 
+HALF = 1 / 2
+"""A stream, of what is written or turned into a refusal, that yields a smaller share is weak."""
 
 _SHARED = regex(r"shares \d+ words, [\"'](.+?)[\"'], with candidate")
+_WITH = regex(r"shares .* with candidate (\d+)")
 _WORDS = regex(r"[^\W_]+(?:['’][^\W_]+)?")
 _READ = 200
 """Choices of the text of a role that are read."""
@@ -62,6 +65,14 @@ class Yield:
     """What the first of these repeats."""
     repeated_in: str = "requests"
     """Where the words that it repeats stand, of its intent."""
+    worded: int = 0
+    """Of those that repeat another, the ones that repeat its words."""
+    echoes: Counter[str] = field(default_factory=Counter)
+    """Another intent -> how many accepted ones share words with one of its."""
+    echoed: str = ""
+    """What the first of these shares."""
+    wanted: int = STREAM_CANDIDATES
+    """Candidates that were to be judged."""
     requests: list[str] = field(default_factory=list)
     """Those of the first accepted candidates, to be read."""
 
@@ -72,7 +83,7 @@ class Yield:
 
     def facts(self) -> dict[str, Any]:
         """Return all of it as JSON takes it."""
-        return {**vars(self), "findings": dict(self.findings), "share": self.share}
+        return {**vars(self), "findings": dict(self.findings), "echoes": dict(self.echoes), "share": self.share}
 
     @property
     def is_barren(self) -> bool:
@@ -85,6 +96,16 @@ class Yield:
     def is_poor(self) -> bool:
         """Whether it yields little, and may."""
         return self.share < FEW and not self.is_barren
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it yields less than it might if it were written better. Evolutions fail for reasons of their own: of
+        these, only those count that yield little of as many as were wanted."""
+        if self.is_barren:
+            return False
+        if self.kind == "evolved":
+            return self.judged >= self.wanted and self.share < FEW
+        return self.share < HALF or self.judged < self.wanted / 2
 
     @property
     def is_monotonous(self) -> bool:
@@ -114,8 +135,14 @@ class Yield:
     def repeat(self, number: int, finding: str, place: str = "requests") -> None:
         """Count an accepted candidate that repeats another, with words that stand at a place of its intent."""
         self.alike += 1
-        if not self.repeated:
+        self.worded += " words" in finding
+        if not self.repeated or (" words" in finding and " words" not in self.repeated):
             self.repeated, self.repeated_in = f"candidate {number} {finding}", place
+
+    def echo(self, number: int, finding: str, other: str) -> None:
+        """Count an accepted candidate that shares words with one of another intent."""
+        self.echoes[other] += 1
+        self.echoed = self.echoed or f"candidate {number} {finding}"
 
 
 def measure_yields(
@@ -132,17 +159,19 @@ def measure_yields(
     try:
         with World(environment, rows) as world:
             source = CandidateSource(environment, world, catalogue=judge.catalogue)
-            found = []
+            found, among = [], Novelty()
             streams = [each for each in source.streams if intents is None or each.intent.id in intents]
             for done, stream in enumerate(streams):
                 progress("judging candidates of each stream", done, len(streams))
-                item, novelty = Yield(stream.name, stream.intent.id, stream.kind), Novelty()
+                item, novelty = Yield(stream.name, stream.intent.id, stream.kind, wanted=candidates), Novelty()
                 for number, candidate in _first(source, stream.name, candidates):
                     judged = judge.judge(candidate)
                     failed = [(gate.gate, gate.finding) for gate in judged.verdict.failed]
                     item.take(number, candidate.request, failed)
                     if not failed and (result := novelty.check(judged)).status == "fail":
                         item.repeat(number, result.finding, _place_of(result.finding, stream.intent))
+                    elif not failed and stream.kind == "plain" and (other := _echoed(source, among, judged)):
+                        item.echo(number, *other)
                 found.append(item)
     finally:
         judge.close()
@@ -177,9 +206,26 @@ def poor(yields: Sequence[Yield]) -> list[SpecIssue]:
     ]
 
 
-def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
-    """Return the intents whose accepted candidates mostly repeat one another's words, as issues."""
+def weak(yields: Sequence[Yield]) -> list[SpecIssue]:
+    """Return the streams that yield less than they might, as issues: what is barren or poor is told there."""
     return [
+        SpecIssue(
+            "intents.yaml",
+            f"intents[{item.intent}]",
+            f"the stream {item.stream} yields {item.accepted} of {item.judged} candidates"
+            + (f" where {item.wanted} are wanted" if 0 < item.judged < item.wanted else "")
+            + (f": {item.commonest}" if item.commonest else f", drawn in {STREAM_DRAWS} draws"),
+            "correct what is found, or plant rows that fit it",
+        )
+        for item in yields
+        if item.is_weak and not (item.is_poor and item.kind == "plain")
+    ]
+
+
+def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
+    """Return the intents whose accepted candidates mostly repeat one another's words, or share them with those of
+    another intent, as issues."""
+    found = [
         SpecIssue(
             "intents.yaml",
             f"intents[{item.intent}].{item.repeated_in}",
@@ -189,8 +235,24 @@ def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
             else "write the text with alternatives, [in other words|said otherwise], or shorter",
         )
         for item in yields
-        if item.is_monotonous and item.kind == "plain" and " words" in item.repeated
+        if item.is_monotonous and item.kind == "plain" and item.worded >= item.alike / 2
     ]
+    for item in yields:
+        other, count = item.echoes.most_common(1)[0] if item.echoes else ("", 0)
+        if count > (new := item.accepted - item.alike) * FEW:
+            told = item.echoed.split(", where ")[0]
+            problem = f"{count} of {new} that are new in their stream are worded like {other}: {told}"
+            place = f"intents[{item.intent}].requests"
+            found.append(SpecIssue("intents.yaml", place, problem, f"say it in other words than intents[{other}] does"))
+    return found
+
+
+def _echoed(source: CandidateSource, among: Novelty, judged: Judged) -> tuple[str, str] | None:
+    """Return the words that an accepted candidate shares with one of another intent, and that intent; None if there are
+    none."""
+    result = among.check(judged)
+    shared = _WITH.search(result.finding) if result.status == "fail" else None
+    return (result.finding, source.streams[int(shared[1]) % len(source.streams)].intent.id) if shared else None
 
 
 def _place_of(finding: str, intent: Intent) -> str:

@@ -30,8 +30,9 @@ LONGEST_TOLD = 60.0
 GARBLED = 6
 """Tries after which replies that cannot be read end the request: they are paid for."""
 
-SHOWN = 2_000
-"""Characters of a reply that a model is shown again when it is told what is wrong with it: each end of a longer one."""
+SHOWN = 30_000
+"""Characters of a reply that a model is shown again when it is told what is wrong with it: all of an honest one, and
+each end of one that is longer than two of these."""
 
 GRACE_S = 60.0
 """Seconds that replies to what was sent are waited for when a run ends early."""

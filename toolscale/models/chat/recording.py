@@ -7,6 +7,7 @@ import gzip
 import json
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -72,17 +73,20 @@ class Recorded:
     def __init__(self, replies: Mapping[str, Mapping[str, Any]], *, nearest: bool = False):
         self._replies, self._nearest = dict(replies), nearest
         self._left = {key: _lines(line["messages"]) for key, line in replies.items()} if nearest else {}
+        self._common = Counter(line for lines in self._left.values() for line in lines)
         self._lock = threading.Lock()
 
     def reply(self, messages: Any, sample: Any) -> Mapping[str, Any] | None:
         """Return the reply that was recorded for a conversation. With `nearest`, one that was not recorded gets the
-        reply, not yet given, to that whose last message has most lines in common with its own."""
+        reply, not yet given, to that whose last message has most lines in common with its own; a line counts for less
+        the more of the recorded ones have it."""
         key = _digest(messages, sample)
         with self._lock:
             if key not in self._replies and self._left:
                 asked = _lines(messages)
                 like = max(
-                    self._left, key=lambda other: len(asked & self._left[other]) / len(asked | self._left[other])
+                    self._left,
+                    key=lambda other: sum(1 / self._common[line] for line in sorted(asked & self._left[other])),
                 )
                 self._replies[key] = self._replies[like]
                 del self._left[like]
