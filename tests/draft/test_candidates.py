@@ -29,7 +29,7 @@ def score(
 
 SCORES = {
     "tools": [score(0, 0.6667, 0, 1, 9), score(1, 0.7778, 1, 2, 10, kept=True)],
-    "intents": [score(0, 0.375, 0, 1, 36), score(1, 1.0, 2, 3, 55, kept=True)],
+    "intents": [score(0, 0.375, 0, 1, 36), score(1, 1.0, 2, 3, 57, kept=True)],
 }
 
 
@@ -62,10 +62,10 @@ def test_of_several_first_replies_the_one_that_covers_most_is_kept(
         name: [each.model_dump(mode="json") for each in scores] for name, scores in SCORES.items()
     }
     assert (steps["tools"]["findings"], steps["intents"]["dropped"]) == ([1, 0], ["complain"])
-    assert made["costs"][-1]["paid_usd"] == pytest.approx(12 * 0.006)
+    assert made["costs"][-1]["paid_usd"] == pytest.approx(13 * 0.006)
     drafted = load_environment(tmp_path / "a" / "library").spec.world.drafted
     assert drafted is not None and drafted.candidates == {name: tuple(scores) for name, scores in SCORES.items()}
-    assert drafted.total.replies == len(server.asked) == 12
+    assert drafted.total.replies == len(server.asked) == 13
     assert "  candidate 2: covers 78 %, 1 findings, 2 new sequences of calls, 10 new words; kept\n" in out
 
 

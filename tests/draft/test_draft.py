@@ -136,7 +136,7 @@ def test_intents_that_repeat_themselves_are_asked_for_in_more_words_once(
     with chat_server(reply=model) as server:
         use(monkeypatch, server.base_url)
         assert draft(tmp_path / "a") == 0
-    assert "intents: 2 rounds, findings 3, 0" in capsys.readouterr().out and len(told) == 1
+    assert "intents: 2 rounds, findings 2, 0" in capsys.readouterr().out and len(told) == 1
     assert re.search(
         r"- intents.yaml: intents\[close_last_loan\].requests: \d+ of 12 accepted ones are no new task: candidate \d+ "
         r"shares 12 words, '.*', with candidate \d+; write five requests or more, in other words",

@@ -98,6 +98,8 @@ def test_a_quote_inside_a_text_is_written_twice() -> None:
         ("fine.amount_cents * 2", None),
         ("minutes_between(train.departs_time, policy.day_end)", ("departs_time", False)),
         ("0 - days_between(fine.sent_on, fine.due_on)", None),
+        ("0 - days_between(fine.sent_on, COALESCE(fine.paid_on, :today))", None),
+        ("days_between(add_days(fine.sent_on, 3), :today)", None),
     ],
 )
 def test_an_order_is_read_however_it_is_written(first: str, told: tuple[str, bool] | None) -> None:

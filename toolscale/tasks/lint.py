@@ -187,8 +187,8 @@ def order_of(first: str) -> tuple[str, bool] | None:
 
 
 def _is_of_row(node: exp.Expr) -> bool:
-    """Whether an expression is a column of a row, and not what the policy or the request says."""
-    return isinstance(node, exp.Column) and node.table not in ("policy", "say")
+    """Whether an expression reads a column of a row, and not only what the policy or the request says."""
+    return any(column.table not in ("policy", "say") for column in node.find_all(exp.Column))
 
 
 _INTO = regex(r"\b(?:to|into|onto)\]? \{(\w+)\}")

@@ -143,6 +143,7 @@ class Ambiguity:
         ranks = [row[-1] for row in self._rows(subject, role, self._stated(subject, role))]
         if not all(isinstance(rank, int | float) for rank in ranks):
             return None
+        ranks = [rank - _taken_from(role.first) for rank in ranks]
         if len(set(ranks)) < 2 or min(ranks) < 0 < max(ranks):
             return None
         lowest = min(ranks) >= 0
@@ -296,6 +297,15 @@ class Ambiguity:
             env[relation_key(name)] = rows
         world = self.environment.spec.world
         return bound_values(binds, env, {"now": world.now, "today": world.today})
+
+
+def _taken_from(first: str) -> int:
+    """Return the number from which an order takes a figure away: 100 of `100 - days`, 0 where there is none."""
+    node = parse_expression(first, "", "")
+    while isinstance(node, exp.Paren):
+        node = node.this
+    is_taken = isinstance(node, exp.Sub) and isinstance(node.this, exp.Literal) and node.this.is_int
+    return int(node.this.this) if is_taken else 0
 
 
 def _words_of(node: exp.Expr) -> tuple[tuple[str | None, ...], bool]:
