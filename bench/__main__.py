@@ -73,7 +73,7 @@ def selftest_lines(environment: Environment) -> list[Line]:
         (f"share of {found.planted} seeded defects rejected", found.rejected / found.planted, ">=", SELFTEST_REJECTED),
         (
             "share rejected of the kind that is found least",
-            min(row.share or 0.0 for row in found.kinds if not row.open),
+            min(row.share for row in found.kinds if not row.open and row.share is not None),
             ">=",
             SELFTEST_KIND,
         ),

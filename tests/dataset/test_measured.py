@@ -101,6 +101,14 @@ def test_equal_tasks_are_duplicates_but_for_the_first(tasks: list[Row], count: i
     assert (count_duplicates(rows), count_same_changes(rows)) == (count - 1, count - 1)
 
 
+def test_two_people_who_say_the_same_are_no_duplicates(tasks: list[Row]) -> None:
+    row = of(tasks, "pay_some_fees")
+    known = '{"member.full_name": "Somebody Else"}'
+    other = row | {"scenario": {**row["scenario"], "known": known}, "row_changes": "[]"}
+    assert count_duplicates([row, other]) == 0
+    assert count_duplicates([row, other | {"scenario": row["scenario"]}]) == 1
+
+
 def test_the_same_changes_by_other_calls_and_words_are_found(tasks: list[Row]) -> None:
     row = of(tasks, "pay_some_fees")
     other = row | {"request": "Other words.", "golden_calls": row["golden_calls"][1:]}

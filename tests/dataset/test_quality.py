@@ -93,6 +93,7 @@ def test_a_candidate_with_too_few_mutants_has_no_survivor(dataset: Path) -> None
 
 def same_request(rows: list[Row]) -> None:
     rows[1]["request"] = rows[0]["request"].replace(" ", "\n", 1)
+    rows[1]["scenario"] = rows[0]["scenario"]
 
 
 def same_content(rows: list[Row]) -> None:

@@ -11,12 +11,13 @@ from toolscale.environment.builtins import HANDOVERS
 
 
 def count_duplicates(tasks: Iterable[Row]) -> int:
-    """Count the tasks whose request, or whose calls, row changes and facts together, are those of an earlier one."""
+    """Count the tasks whose request, or whose calls, row changes and facts together, are those of an earlier one. What
+    the person knows counts as the request: two people may begin alike."""
     requests, contents, repeated = set[str](), set[str](), 0
     for row in tasks:
         calls = [[call["name"], call["arguments"]] for call in row["golden_calls"]]
         request, content = (
-            " ".join(row["request"].split()),
+            " ".join(f"{row['request']} {row['scenario']['known']}".split()),
             canonical_json([calls, row["row_changes"], row["communicate"]]),
         )
         repeated += request in requests or content in contents
