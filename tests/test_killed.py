@@ -24,7 +24,7 @@ from toolscale.dataset.storage import (
 from toolscale.environment.registry import discover, find_folder
 from toolscale.environment.scaffold import read_tables, write_scaffold
 from toolscale.exports.writing import export
-from toolscale.pipeline.drafting import DRAFTED_FILES, put_folder
+from toolscale.pipeline.drafting import drafted_files, put_folder
 from toolscale.pipeline.proposing import put_aside
 from toolscale.pipeline.remaking import open_made
 from toolscale.publish.pulling import pull_dataset
@@ -128,7 +128,7 @@ def test_a_pull(few_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_domain_that_is_drafted(tmp_path: Path) -> None:
     drafted = find_folder("mock")
-    whole = {name: (drafted / name).read_bytes() for name in DRAFTED_FILES}
+    whole = {name: (drafted / name).read_bytes() for name in drafted_files(drafted)}
     for place in kills(lambda step: tmp_path / str(step), lambda place: put_folder(drafted, place / "mock")):
         if not (place / "mock").exists():
             assert not place.exists() or discover(place) == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +15,7 @@ from toolscale.errors import SpecError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from toolscale.records import Answer, DrawnTurns, Manifest
+    from toolscale.records import Admission, Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
 MOST_NAMED = 8
@@ -153,22 +154,19 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     dead, notes = barren(yields), advice(environment, yields) if yields else []
     if write and not dead:
         write_admission(folder, admission)
+    told = {
+        "long_names": [*long_names(environment.spec.toolset)],
+        "notes": notes,
+        "unenforced": [*unenforced(environment.spec)],
+    }
     if json_:
-        told = {
-            "unenforced": [*unenforced(environment.spec)],
-            "long_names": [*long_names(environment.spec.toolset)],
-            "notes": notes,
-        }
         listed = {name: [issue.facts() for issue in issues] for name, issues in told.items()}
         echo_json({**admission.model_dump(mode="json"), "streams": [item.facts() for item in yields], **listed})
     else:
-        for name, tool in admission.tools.items():
-            kind = "writes" if tool.mutates_state else "reads"
-            calls = f"{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines"
-            say(f"{name:<32}{kind:<8}{calls}")
+        _print_tools(admission)
         if yields:
             print_yields(yields, folder.name, with_requests=requests)
-        for issue in (*long_names(environment.spec.toolset), *notes, *unenforced(environment.spec)):
+        for issue in itertools.chain(*told.values()):
             say(f"note: {issue}")
     if dead:
         raise SpecError(dead)
@@ -176,6 +174,13 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
         rows = sum(map(len, populate(environment).values()))
         what = f"{len(admission.tools)} tools, {rows:,} rows, environment {admission.environment_hash[:16]}"
         say(f"{folder.name} is admitted: {what}")
+
+
+def _print_tools(admission: Admission) -> None:
+    for name, tool in admission.tools.items():
+        kind = "writes" if tool.mutates_state else "reads"
+        calls = f"{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines"
+        say(f"{name:<32}{kind:<8}{calls}")
 
 
 @click.command()
