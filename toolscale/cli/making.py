@@ -15,6 +15,7 @@ from toolscale.errors import SpecError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolscale.environment.environment import Environment
     from toolscale.records import Admission, Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
@@ -132,7 +133,6 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     from toolscale.environment.environment import load_environment
     from toolscale.environment.known_names import long_names
     from toolscale.environment.policy_text import unenforced
-    from toolscale.environment.population import populate
     from toolscale.environment.registry import find_folder, is_shipped
     from toolscale.pipeline import admit_domain
     from toolscale.verify.coverage import advice
@@ -171,9 +171,15 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if dead:
         raise SpecError(dead)
     if not json_:
-        rows = sum(map(len, populate(environment).values()))
-        what = f"{len(admission.tools)} tools, {rows:,} rows, environment {admission.environment_hash[:16]}"
-        say(f"{folder.name} is admitted: {what}")
+        _print_admitted(environment, admission)
+
+
+def _print_admitted(environment: Environment, admission: Admission) -> None:
+    from toolscale.environment.population import populate
+
+    rows = sum(map(len, populate(environment).values()))
+    what = f"{len(admission.tools)} tools, {rows:,} rows, environment {admission.environment_hash[:16]}"
+    say(f"{environment.folder.name} is admitted: {what}")
 
 
 def _print_tools(admission: Admission) -> None:
