@@ -108,12 +108,12 @@ def test_a_stream_yields_enough_or_little_or_nothing(
 
 def test_what_is_found_most_often_is_told_with_the_first_candidate_that_has_it() -> None:
     item = Yield("stream", "intent")
-    item.take(4, "Pay about $5.", [("grounded", "'about $5' reads as nothing firm")])
-    item.take(8, "Pay $5.", [])
-    item.take(12, "Pay my fee.", [("unambiguous", "two loans fit"), ("grounded", "another")])
+    item.take("4 (obscure loan:due)", "Pay about $5.", [("grounded", "'about $5' reads as nothing firm")])
+    item.take("8", "Pay $5.", [])
+    item.take("12", "Pay my fee.", [("unambiguous", "two loans fit"), ("grounded", "another")])
     assert (item.judged, item.accepted, item.findings) == (3, 1, Counter(grounded=2, unambiguous=1))
     assert item.requests == ["Pay $5."]
-    assert item.commonest == "grounded (2), as in candidate 4: 'about $5' reads as nothing firm"
+    assert item.commonest == "grounded (2), as in candidate 4 (obscure loan:due): 'about $5' reads as nothing firm"
 
 
 def test_a_stream_that_no_rows_fit_says_so() -> None:

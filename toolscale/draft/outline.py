@@ -108,6 +108,7 @@ Write `policy.md` (what the assistant must obey, in plain sentences with all fig
 calls the look-ups and tools that are listed here, by their names, and has no LIMIT; a read that gives rows is a
 relation of its name, one that gives one row has its columns. `tell` has the limit, the date or the state that decided.
 Each rule can be broken, by some row or by some argument, and kept; where the checks find no row that does, plant some.
+Leave `lifts` out: it quotes conditions of intents, which come later.
 """,
         pages=("SQL", "Expressions in intents and rules", "Rules"),
         mended=("population.yaml",),
@@ -121,7 +122,7 @@ INTENTS = Step(
     ("intents.yaml", "language.yaml"),
     ("schema.yaml", "toolset.yaml", "rules.yaml", "policy.md", "language.yaml"),
     """
-Write in `intents.yaml` an intent for each of the wishes of this part, under its id. Each has three `requests` that
+Write in `intents.yaml` an intent for each of the wishes of this part, under its id. Each has five `requests` that
 differ in their words and order, with alternatives in brackets and {{more}} where another sentence may stand. Half of
 those that change something ask nothing afterwards (no `tell`); the others ask for one or two things that this person
 would want to know. A question ends with a question mark. `object` names the role that the request is about. A wish that

@@ -55,7 +55,7 @@ class Yield:
     accepted: int = 0
     findings: Counter[str] = field(default_factory=Counter)
     """Gate -> how many candidates failed it."""
-    examples: dict[str, tuple[int, str]] = field(default_factory=dict)
+    examples: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Gate -> the first candidate that failed it: its number, and what the gate found."""
 
     alike: int = 0
@@ -122,15 +122,16 @@ class Yield:
         number, finding = self.examples[gate]
         return f"{gate} ({count}), as in candidate {number}: {finding}"
 
-    def take(self, number: int, request: str, failed: Sequence[tuple[str, str]]) -> None:
-        """Count a candidate, given the gates that it failed, each with its finding."""
+    def take(self, which: str, request: str, failed: Sequence[tuple[str, str]]) -> None:
+        """Count a candidate, given the gates that it failed, each with its finding. `which`: its number, and the
+        evolutions that made it."""
         self.judged += 1
         self.accepted += not failed
         if not failed and len(self.requests) < SHOWN:
             self.requests.append(request)
         for gate, finding in failed:
             self.findings[gate] += 1
-            self.examples.setdefault(gate, (number, finding))
+            self.examples.setdefault(gate, (which, finding))
 
     def repeat(self, number: int, finding: str, place: str = "requests") -> None:
         """Count an accepted candidate that repeats another, with words that stand at a place of its intent."""
@@ -167,7 +168,8 @@ def measure_yields(
                 for number, candidate in _first(source, stream.name, candidates):
                     judged = judge.judge(candidate)
                     failed = [(gate.gate, gate.finding) for gate in judged.verdict.failed]
-                    item.take(number, candidate.request, failed)
+                    made = ", ".join(candidate.evolutions)
+                    item.take(f"{number}{f' ({made})' if made else ''}", candidate.request, failed)
                     if not failed and (result := novelty.check(judged)).status == "fail":
                         item.repeat(number, result.finding, _place_of(result.finding, stream.intent))
                     elif not failed and stream.kind == "plain" and (other := _echoed(source, among, judged)):
