@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolscale.draft.blocks import read_blocks
 from toolscale.draft.brief import brief_findings
-from toolscale.draft.entries import dump, merged
+from toolscale.draft.entries import dump, merged, unmatched
 
 TOOLS = {"lookups": "auto", "tools": [{"name": "close", "steps": [1]}, {"name": "open", "steps": [2]}]}
 
@@ -28,6 +28,23 @@ TOOLS = {"lookups": "auto", "tools": [{"name": "close", "steps": [1]}, {"name": 
 )  # fmt: skip
 def test_a_correction_brings_the_entries_that_change(correction: dict[str, Any], result: list[Any]) -> None:
     assert merged(TOOLS, correction) == {"lookups": "auto", "tools": result}
+
+
+@pytest.mark.parametrize(
+    ("names", "left", "unknown"),
+    [
+        (["describe.loans.due"], {"describe": {"loans": {"title": {}}}, "nouns": {"loans": "loan"}}, []),
+        (["nouns.loans"], {"describe": {"loans": {"due": {}, "title": {}}}, "nouns": {}}, []),
+        (["loans"], {"describe": {}, "nouns": {}}, []),
+        (["due"], {"describe": {"loans": {"due": {}, "title": {}}}, "nouns": {"loans": "loan"}}, ["due"]),
+    ],
+)
+def test_what_is_dropped_is_named_with_all_it_stands_in_and_a_name_that_nothing_has_is_told(
+    names: list[str], left: dict[str, Any], unknown: list[str]
+) -> None:
+    old = {"describe": {"loans": {"due": {}, "title": {}}}, "nouns": {"loans": "loan"}}
+    assert merged(old, {"remove": names}) == left
+    assert unmatched(old, {"remove": names}) == unknown
 
 
 def test_descriptions_are_corrected_one_by_one_and_tables_whole() -> None:

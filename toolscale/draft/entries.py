@@ -28,7 +28,12 @@ def put_reply(folder: Path, reply: str, allowed: Collection[str]) -> list[str]:
         path = folder / file
         if not file.endswith(".md"):
             old, _ = parse_yaml(file, path.read_text(encoding="utf-8")) if path.is_file() else (None, [])
-            value = dump(merged(old if isinstance(old, Mapping) else {}, value))
+            before: Mapping[str, Any] = old if isinstance(old, Mapping) else {}
+            wrong += [
+                f"{file}: {REMOVE}: nothing is called {name!r}; name an entry, or all it stands in: describe.loans.due"
+                for name in unmatched(before, value)
+            ]
+            value = dump(merged(before, value))
         path.write_text(value, encoding="utf-8")
     return wrong
 
@@ -43,6 +48,15 @@ def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
             continue
         result[section] = _section(section, result.get(section), value)
     return {section: _without(section, value, gone) for section, value in result.items()} if gone else result
+
+
+def unmatched(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return the names under `remove` of a correction that nothing has."""
+    names = new.get(REMOVE)
+    whole = merged(old, {**new, REMOVE: []})
+    return [
+        str(name) for name in (names if isinstance(names, list) else ()) if merged(whole, {REMOVE: [name]}) == whole
+    ]
 
 
 def _section(section: str, old: Any, new: Any) -> Any:
@@ -83,10 +97,17 @@ def _list(old: list[Any], new: list[Any], key: str) -> list[Any]:
 
 
 def _without(section: str, value: Any, gone: set[str]) -> Any:
+    """Return a section without the entries of these names: `due_first`, `describe.loans`, `describe.loans.due`."""
     if isinstance(value, Mapping):
-        return {name: inner for name, inner in value.items() if name not in gone}
+        kept = {name: inner for name, inner in value.items() if not {name, f"{section}.{name}"} & gone}
+        return {
+            name: {key: each for key, each in inner.items() if f"{section}.{name}.{key}" not in gone}
+            if isinstance(inner, Mapping)
+            else inner
+            for name, inner in kept.items()
+        }
     if isinstance(value, list) and (key := key_of(section, value)):
-        return [item for item in value if item[key] not in gone]
+        return [item for item in value if not {item[key], f"{section}.{item[key]}"} & gone]
     return value
 
 
