@@ -14,7 +14,7 @@ from cluster import postgres
 from tests.installed import needs, postgres_folder
 from toolscale.draft.sources import Source, postgres_tables, read_source
 from toolscale.draft.sources.database import read_database
-from toolscale.draft.sources.opening import open_database
+from toolscale.draft.sources.source_kinds import open_database
 from toolscale.environment.references import check_schema
 from toolscale.errors import UsageError
 

@@ -15,10 +15,10 @@ from chat_server import Answer, ChatServer, chat_server, said
 from scripted_model import BRIEF, TEXTS, block, reply, use
 
 from toolscale.cli import main
+from toolscale.draft.authoring_parts import parts_of
 from toolscale.draft.brief import Brief
 from toolscale.draft.fields import fields_of
 from toolscale.draft.outline import INTENTS, STEPS
-from toolscale.draft.pages import parts_of
 from toolscale.draft.step_requests import Correction, StepRequests
 from toolscale.environment.registry import FILES
 from toolscale.environment.scaffold import read_tables, scaffold_texts

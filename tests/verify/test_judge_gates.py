@@ -409,3 +409,18 @@ def test_a_quiet_matter_may_be_followed_by_a_question_about_somebody_else() -> N
     judge.close()
     assert findings
     assert not any("asks nothing" in finding for finding in findings)
+
+
+def test_a_row_that_the_rest_of_the_message_names_may_be_left_open() -> None:
+    """*Move my booking to the latest show of Dragon Bakery* leaves open which booking, whatever its film."""
+    environment = load_environment("entertainment")
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    with World(environment, rows) as world:
+        source = CandidateSource(environment, world)
+        drawn = (source.draw(0, source.number("move_latest_same_day", turn), "dialogue") for turn in range(40))
+        left_open = [one for one in drawn if one and "booking" in {reply.about for reply in one.held}]
+        findings = [failures((source, judge), one).get("grounded", "") for one in left_open]
+    judge.close()
+    assert left_open and all("my booking" in one.request.lower() for one in left_open)
+    assert not any("to be told only when asked" in finding for finding in findings)

@@ -18,13 +18,14 @@ import click
 from toolscale.cli.attempts import decide, quarantine, solve
 from toolscale.cli.auditing import audit
 from toolscale.cli.comparing import diff
+from toolscale.cli.domains import admit, domains, new
 from toolscale.cli.drafts import draft, propose
 from toolscale.cli.evaluating import compare, evaluate
 from toolscale.cli.exporting import export
 from toolscale.cli.extras import what_to_install
 from toolscale.cli.failures import failure_of
 from toolscale.cli.keeping import prune
-from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
+from toolscale.cli.making import judge, schemas, synthesize
 from toolscale.cli.measuring import report
 from toolscale.cli.model_words import describe, preferences, replay
 from toolscale.cli.output import say

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from toolscale.draft.appending import appended
+from toolscale.draft.authoring_parts import parts_of
 from toolscale.draft.blocks import parse_yaml, read_blocks
 from toolscale.draft.brief import Wish
 from toolscale.draft.candidates import best_of, calls_of, intents_cover, told
@@ -34,7 +35,6 @@ from toolscale.draft.entries import REMOVE, dump
 from toolscale.draft.fields import fields_of
 from toolscale.draft.meaning import meaning_of
 from toolscale.draft.outline import INTENTS
-from toolscale.draft.pages import parts_of
 from toolscale.draft.prompting import derived_of, lookups_of, named_intents
 from toolscale.draft.step_requests import MOST_SHOWN
 from toolscale.environment.environment import Environment

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolscale.draft.authoring_parts import parts_of
 from toolscale.draft.brief import Brief, Wish, entities_of
 from toolscale.draft.digests import digest_of
 from toolscale.draft.fields import fields_of
 from toolscale.draft.outline import INTENTS, Step
-from toolscale.draft.pages import parts_of
 from toolscale.draft.prompting import derived_of, lookups_of, named_intents, shown_intents
 from toolscale.draft.sources import Source
 from toolscale.environment.scaffold import Entity, scaffold_texts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
 from toolscale.records.dollars import dollars_of
 from toolscale.text_files import visible
-from toolscale.verify.coverage import advice
+from toolscale.verify.advice import advice
 from toolscale.verify.yields import Yield, barren, measure_yields, poor
 from toolscale.words.asking import READ_STAGE, STAGE, AskSettings, ask_for_frames
 from toolscale.words.frames import FILE as FRAMES
@@ -123,24 +124,33 @@ def draft_domain(
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
                     candidates=settings.candidates, report=report,
                 )  # fmt: skip
-                try:
-                    await drafter.draft()
-                finally:
-                    write_file(work / "transcript.md", transcript_of(store, list(used)).encode())
-                    if settings.record is not None:
-                        write_recording(settings.record, store, used, client.name)
+                await drafter.draft()
                 return drafter.steps
 
-    steps = asyncio.run(run())
-    made = Drafted(target, steps, measured.yields)
-    if settings.phrase:
-        _phrase(drafting, model, settings, books, used, made, report)
-    _sign(drafting, model, settings.replies, list(used), steps)
+    with _kept(settings, work / "transcript.md", model, used):
+        steps = asyncio.run(run())
+        made = Drafted(target, steps, measured.yields)
+        if settings.phrase:
+            _phrase(drafting, model, settings, books, used, made, report)
+    with ReplyStore(settings.replies) as store:
+        _sign(drafting, origin_of(model, store.lines(list(used)), steps))
     write_admission(drafting, admit_domain(drafting, cache))
     if any(step.dropped for step in steps):
         measured.measure(drafting)
     put_folder(drafting, target)
     return made
+
+
+@contextmanager
+def _kept(settings: DraftSettings, transcript: Path, model: ChatModel, used: Mapping[str, None]) -> Iterator[None]:
+    """Write down in the end, however it ends, what was asked and answered."""
+    try:
+        yield
+    finally:
+        with ReplyStore(settings.replies) as store:
+            write_file(transcript, transcript_of(store, list(used)).encode())
+            if settings.record is not None:
+                write_recording(settings.record, store, used, model.endpoint.model)
 
 
 @dataclass
@@ -172,7 +182,7 @@ def _phrase(
     takes nothing away."""
     environment = load_environment(folder)
     workshop = Workshop(environment, populate(environment))
-    asking = AskSettings((), settings.max_cost, settings.replies, settings.record)
+    asking = AskSettings((), settings.max_cost, settings.replies)
     report("messages: written as people would, for the shapes of requests")
     try:
         asked = ask_for_frames(workshop, model, asking, ledger, used)
@@ -210,11 +220,8 @@ def model_name(model: ChatModel) -> str:
     return re.sub(r"[^!-~]+", "-", model.endpoint.model)[:200]
 
 
-def _sign(folder: Path, model: ChatModel, replies: Path, used: Sequence[str], steps: Sequence[StepReport]) -> None:
-    """Say in `environment.yaml` by which model the domain was drafted, and beside it what was asked and answered."""
-    with ReplyStore(replies) as store:
-        write_file(folder.parent / "transcript.md", transcript_of(store, used).encode())
-        origin = origin_of(model, store.lines(used), steps)
+def _sign(folder: Path, origin: DraftOrigin) -> None:
+    """Say in `environment.yaml` by which model the domain was drafted."""
     path = folder / "environment.yaml"
     value, _ = read_yaml(path)
     path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_defaults=True)}), encoding="utf-8")

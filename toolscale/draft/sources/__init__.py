@@ -7,8 +7,8 @@ from pathlib import Path
 
 from toolscale.draft.sources.database import read_database
 from toolscale.draft.sources.document import read_document
-from toolscale.draft.sources.opening import is_database, open_database
 from toolscale.draft.sources.source import Operation, Source
+from toolscale.draft.sources.source_kinds import is_database, open_database
 from toolscale.errors import UsageError
 from toolscale.text_files import read_text
 

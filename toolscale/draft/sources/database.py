@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from toolscale.draft.sources.column_figures import Figures, figures_of
 from toolscale.draft.sources.keys import find_key
 from toolscale.draft.sources.naming import singular, snake
-from toolscale.draft.sources.references import Kinship, is_unique, settle_references
 from toolscale.draft.sources.reflection import FoundColumn, FoundTable, Reflection
 from toolscale.draft.sources.source import MOST_TABLES, Source
+from toolscale.draft.sources.table_links import Kinship, is_unique, settle_references
 from toolscale.draft.sources.table_names import Plan, made_key, plans_of
 from toolscale.environment.references import check_schema
 from toolscale.environment.scaffold import Entity

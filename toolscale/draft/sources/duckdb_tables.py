@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from toolscale.draft.sources.checks import settle_checks
 from toolscale.draft.sources.column_types import has_cents, kind_of, labels_of
+from toolscale.draft.sources.declared_checks import settle_checks
 from toolscale.draft.sources.reflection import (
     SHORT,
     FoundColumn,

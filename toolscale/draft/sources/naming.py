@@ -6,16 +6,14 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping
 
-from toolscale.forbidden_names import LONGEST, LONGEST_TABLE, refusals
+from toolscale.forbidden_names import LONGEST, refusals
 
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "entry": ("table", "role"),
     "call": ("tool",),
     "input": ("parameter", "field"),
     "rows": ("parameter", "field", "relation"),
 }
-"""What is put behind a name that is forbidden -> of what it is the name; else of a column, which look-ups take as a
-parameter."""
+"""What is put behind a name that is forbidden -> of what it is the name."""
 
 _LETTERS = str.maketrans({
     "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L",
@@ -74,11 +72,12 @@ def singular(name: str) -> str:
 
 
 def usable(name: str, taken: Collection[str], ending: str, next_: dict[str, int] | None = None) -> str:
-    """Return a name that nobody refuses and that is not taken: `order` is `order_entry`. What is too long is cut.
-    `next_`: the number that the next one of a name gets, where there may be very many."""
-    kinds, longest = KINDS.get(ending, ("column", "parameter")), LONGEST_TABLE if ending == "entry" else LONGEST
-    if len(name) > longest:
-        name = name[: longest - 3].strip("_")
+    """Return a name of an operation or of what it takes that nobody refuses and that is not taken: `self` is
+    `self_input`. What is too long is cut. `next_`: the number that the next one of a name gets, where there may be very
+    many."""
+    kinds = KINDS[ending]
+    if len(name) > LONGEST:
+        name = name[: LONGEST - 3].strip("_")
     if any(refusals(name, kind) for kind in kinds):
         name = f"{name}_{ending}"
         if any(refusals(name, kind) for kind in kinds):

@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from toolscale.draft.sources.checks import settle_checks
 from toolscale.draft.sources.column_types import Kind, has_cents, kind_of
+from toolscale.draft.sources.declared_checks import settle_checks
 from toolscale.draft.sources.reflection import (
     QUESTION_S,
     SHORT,

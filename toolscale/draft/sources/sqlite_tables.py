@@ -13,8 +13,8 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
-from toolscale.draft.sources.checks import settle_checks
 from toolscale.draft.sources.column_types import has_cents, kind_of
+from toolscale.draft.sources.declared_checks import settle_checks
 from toolscale.draft.sources.reflection import (
     SHORT,
     FoundColumn,

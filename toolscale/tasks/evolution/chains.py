@@ -42,8 +42,8 @@ TURNED: Shapes = {(("refuse",),): 1, (("refuse",), ("obscure",)): 1}
 """That turn a request that is fulfilled into one that is refused."""
 
 WEIGHTS: Mapping[str, float] = {"batch": 3, "obscure": 3, "constrain": 0.3}
-"""How much sooner an operator is tried than the others. Few people write conditions, and readers take
-such messages for a machine's."""
+"""How much sooner an operator is tried than the others. Few people write conditions, and readers take such
+messages for a machine's."""
 
 PARTNERS = {"fulfil": 86, "refuse": 10, "transfer": 4}
 """Weights of the outcomes of what is composed."""

@@ -12,7 +12,7 @@ import yaml
 from toolscale.cli import main
 from toolscale.environment.environment import load_environment
 from toolscale.environment.scaffold import read_tables, write_scaffold
-from toolscale.verify.coverage import uncalled, unkept, untried
+from toolscale.verify.advice import uncalled, unkept, untried
 from toolscale.verify.yields import Yield, measure_yields, monotonous, weak
 
 
