@@ -51,8 +51,17 @@ def test_a_group_that_runs_dry_passes_its_seats_on() -> None:
 def test_each_kind_of_finance_has_its_seats_at_any_size() -> None:
     streams = streams_of(load_environment("finance"))
     shares = share_out(120, weights_of(streams, evolved=2 / 3), {})
-    given = Counter((stream.kind == "plain", stream.fulfils) for stream in streams for _ in range(shares[stream.name]))
-    assert given == {(True, True): 37, (True, False): 3, (False, True): 74, (False, False): 6}
+    given = Counter((stream.kind == "plain", stream.outcome) for stream in streams for _ in range(shares[stream.name]))
+    assert given == {
+        (True, "fulfil"): 37, (True, "refuse"): 2, (True, "transfer"): 1,
+        (False, "fulfil"): 73, (False, "refuse"): 6, (False, "transfer"): 1,
+    }  # fmt: skip
+
+
+def test_a_small_group_has_one_task_of_sixty() -> None:
+    weights = ({"done": 0.92}, {"refused": 0.07}, {"handed_over": 0.01})
+    assert share_out(60, weights, {}) == {"done": 55, "refused": 4, "handed_over": 1}
+    assert share_out(29, weights, {}) == {"done": 27, "refused": 2, "handed_over": 0}
 
 
 @given(st.integers(0, 200), st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 30), min_size=1))
@@ -69,7 +78,7 @@ def test_share_out_gives_all_that_can_be_given_and_nobody_two_more_than_another_
 def test_the_weights_of_streams_keep_the_shares_of_what_is_evolved_and_refused() -> None:
     streams = streams_of(load_environment("finance"))
     weights = weights_of(streams, evolved=0.6)
-    kinds = {stream.name: (stream.kind == "plain", stream.fulfils) for stream in streams}
+    kinds = {stream.name: (stream.kind == "plain", stream.outcome == "fulfil") for stream in streams}
 
     def share(plain: bool, fulfils: bool) -> float:
         return round(

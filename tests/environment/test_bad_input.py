@@ -225,6 +225,30 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
         ),
         pytest.param(
             [
+                (
+                    RULES,
+                    "    tell:\n",
+                    """    case: (SELECT z.fees_cents FROM members z WHERE z.member_id = call.member_id) < 0
+    tell:
+""",
+                ),
+                (
+                    "toolset.yaml",
+                    "      fees_cents: {value: SELECT fees_cents",
+                    """      loan_count: {value: SELECT COUNT(*) FROM loans WHERE member_id = :member_id}
+      fees_cents: {value: SELECT fees_cents""",
+                ),
+            ],
+            [
+                "rules.yaml: rules.desk_limit.case: no row of the database fulfils "
+                "'(SELECT z.fees_cents FROM members z WHERE z.member_id = call.member_id) < 0' "
+                "with call.member_id taken from the rows of members.member_id; "
+                "correct it or draws, or plant rows that fulfil it",
+            ],
+            id="a case whose argument refers from several tables to one",
+        ),
+        pytest.param(
+            [
                 (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= '2999-01-01'"),
                 (INTENTS, "z.status = 'open') >= 2", "z.status = 'open') >= 200"),
             ],
@@ -315,7 +339,8 @@ enum_cues: {complant: [complaint]}""",
                 (
                     LANGUAGE,
                     "\"status = 'returned'\": returned",
-                    "\"status = = 'returned'\": returned, \"status='open'\": open, \"state = 'open'\": open",
+                    "\"status = = 'returned'\": returned, \"status='open'\": open, \"state = 'open'\": open, "
+                    '"loans.title = copy.title": same',
                 ),
                 (LANGUAGE, "Hello, my name is {member}.", "Hello, my name is {membr}."),
                 (
@@ -353,6 +378,8 @@ enum_cues: {complant: [complaint]}""",
                 "write it as status = 'open'",
                 "language.yaml: adjectives.loans: unknown column 'state'; did you mean status? "
                 "use one of loan_id, member_id, title, due_on, renewals, status, returned_on",
+                "language.yaml: adjectives.loans: 'loans.title = copy.title' names copy, "
+                "and an adjective is of one row of loans; leave it out, and give the role `cues` that say it",
             ],
             id="sentences and words",
         ),

@@ -68,7 +68,7 @@ def test_a_guard_that_no_row_breaks_is_named(spoil: Spoil) -> None:
     assert findings(folder) == [
         "toolset.yaml: tools[renew_loan].steps[2]: no generated call reaches the guard "
         "'{title} was due on {due_on} and cannot be renewed'; "
-        "plant rows that break it, add a call to cases.yaml, or remove it"
+        "plant rows that break it, remove it, or add a call to cases.yaml"
     ]
 
 
@@ -96,7 +96,7 @@ def test_a_tool_that_never_succeeds_is_named(spoil: Spoil) -> None:
     folder = spoil(("toolset.yaml", '- check: ":amount_cents <= :member.fees_cents"', '- check: ":amount_cents <= 0"'))
     assert (
         "toolset.yaml: tools[pay_fees]: no generated call succeeds; "
-        "plant rows on which it does, or add a call to cases.yaml" in findings(folder)
+        "correct it, plant rows on which it does, or add a call to cases.yaml" in findings(folder)
     )
 
 

@@ -29,7 +29,16 @@ def test_it_is_admitted_on_both_engines(boats: Environment) -> None:
 def test_its_candidates_are_accepted(boats: Environment) -> None:
     found = {item.intent: (item.judged, item.accepted) for item in measure_yields(boats, 4) if item.kind == "plain"}
     assert found == dict.fromkeys(
-        ("move", "extend", "cancel_by_luggage", "cancel_earliest", "cancel_longest", "move_too_late"), (4, 4)
+        (
+            "move",
+            "extend",
+            "cancel_by_luggage",
+            "cancel_by_boarding",
+            "cancel_earliest",
+            "cancel_longest",
+            "move_too_late",
+        ),
+        (4, 4),
     )
 
 

@@ -124,6 +124,13 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
     assert any(finding.startswith("loan could be ln_") for finding in found)
 
 
+def test_a_condition_that_names_another_role_is_said_by_cues(plant: OpenCourt) -> None:
+    edit, condition = "where: loan.status = 'open', take: all", "loan.renewals = member.fees_cents - member.fees_cents"
+    changed = plant(("intents.yaml", edit, f"{edit[:-11]} AND {condition}, take: all"))
+    told = f"no word says {condition} (it names member: let cues of loan say it)"
+    assert any(finding.endswith(told) for finding in ambiguities(changed, "return_all"))
+
+
 def test_all_of_them_is_no_word_for_which(plant: OpenCourt) -> None:
     """*All my open loans* does not say that the overdue ones stay."""
     edit = "where: loan.status = 'open', take: all"

@@ -45,7 +45,7 @@ class Brief(Record):
     title: str = Field(max_length=80, description="of the service: Pet insurance")
     description: str = Field(max_length=300, description="one sentence: who is served, with what")
     tables: str = Field(
-        max_length=600,
+        max_length=2_000,
         description="the tables in one line, one row of each named, the person who asks first: "
         "patron, title, copy of title, loan of copy by patron",
     )

@@ -96,6 +96,7 @@ for each tool that changes something, and nothing else.
         pages=("SQL", "Columns and names"),
         whole=("schema.yaml",),
         sections={"language.yaml": ("acts",)},
+        mended=("population.yaml",),
     ),
     Step(
         "policy",

@@ -14,12 +14,16 @@ from toolscale.draft.fields import fields_of
 from toolscale.draft.outline import INTENTS, Step
 from toolscale.draft.prompting import derived_of, lookups_of, named_intents, shown_intents
 from toolscale.draft.sources import Source
+from toolscale.environment.registry import POLICY_TEXT
 from toolscale.environment.scaffold import Entity, scaffold_texts
 from toolscale.models.chat import ChatRequest
 from toolscale.prompt_templates import prompt_template
 
 MOST_SHOWN = 60_000
 """Characters of a reply that could not be taken, and is shown again: all of an honest one."""
+
+_OF_RULES = ("polic", "rule", "lawful", "refuse", "transfer")
+"""Words of findings for which the policy is read again."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,12 @@ class StepRequests:
         whole = {*step.files, *step.whole, *correction.allowed}
         if "population.yaml" not in step.files and not any("population.yaml" in line for line in correction.findings):
             whole.discard("population.yaml")  # to plant rows, what is drawn now will do
-        told = self._files([*step.shown, *step.files, *correction.allowed], whole)
+        shown = [*step.shown, *step.files, *correction.allowed]
+        if POLICY_TEXT not in step.files and not any(
+            word in line for line in correction.findings for word in _OF_RULES
+        ):
+            shown = [file for file in shown if file != POLICY_TEXT]
+        told = self._files(shown, whole)
         if step is INTENTS:
             told["files"]["intents.yaml"], others = shown_intents(told["files"].get("intents.yaml", ""), named)
         return self._request(

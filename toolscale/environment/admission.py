@@ -328,7 +328,7 @@ class _Admitting:
                         tool,
                         "",
                         "no generated call succeeds",
-                        "plant rows on which it does, or add a call to cases.yaml",
+                        "correct it, plant rows on which it does, or add a call to cases.yaml",
                     )
                 else:
                     error = tool.steps[target].error
@@ -336,7 +336,7 @@ class _Admitting:
                         tool,
                         f".steps[{target}]",
                         f"no generated call reaches the guard {error!r}",
-                        "plant rows that break it, add a call to cases.yaml, or remove it",
+                        "plant rows that break it, remove it, or add a call to cases.yaml",
                     )
 
     def _all_reached(self, name: str) -> set[int]:

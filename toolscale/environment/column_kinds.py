@@ -34,6 +34,11 @@ def values_of_column(name: str, column_type: ColumnType, value: str | int) -> tu
     return ((kind_of_column(name, column_type), value),)
 
 
+def as_said(column_type: ColumnType, value: Any) -> Any:
+    """Return what a description says of a value: of a datetime its date."""
+    return value[:10] if column_type == "datetime" and isinstance(value, str) else value
+
+
 def typed_value(kind: FactKind, value: Any) -> str | int | None:
     """Return what an expression gave as the value of a fact: of a datetime the date, or the time of day; None for
     nothing, and for a text that is no time."""

@@ -79,9 +79,9 @@ class Stream:
         return self.intent.id if self.kind == "plain" else f"{self.intent.id}+{self.kind}"
 
     @property
-    def fulfils(self) -> bool:
-        """Whether what is asked for is done, at least in part."""
-        return self.intent.outcome == "fulfil" and self.kind != "turned"
+    def outcome(self) -> Literal["fulfil", "refuse", "transfer"]:
+        """What comes of its tasks: the same as of the intent, but that what is turned is refused."""
+        return "refuse" if self.kind == "turned" else self.intent.outcome
 
 
 def streams_of(environment: Environment) -> tuple[Stream, ...]:

@@ -26,7 +26,7 @@ from toolscale.records import (
 )
 from toolscale.tasks.asking import asking
 from toolscale.tasks.lint import lint_plan
-from toolscale.tasks.lookups import Finder, finders, parameter_types, step_columns
+from toolscale.tasks.lookups import Finder, finders, parameter_types, said_condition, said_type, step_columns
 from toolscale.tasks.names import (
     NO_TABLES,
     Expression,
@@ -213,11 +213,11 @@ class PlanCompiler:
             raise SpecError([SpecIssue(file, place, *_not_found(role.is_, needed, ways))])
         first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
         inner = ExpressionScope(
-            {**scope.rows, f"say_{name}": {c: finder.columns[c] for c in said}},
+            {**scope.rows, f"say_{name}": {c: said_type(finder.columns[c]) for c in said}},
             {**scope.relations, name: finder.columns},
         )
         conditions = [f"({role.where.replace('{all}', name)})"] if role.where else []
-        conditions += [f"{name}.{column} = say_{name}.{column}" for column in said]
+        conditions += [said_condition(name, column, finder.columns[column]) for column in said]
         conditions += _of_parent(name, finder, roles.get(role.of or ""), link)
         where = " AND ".join(conditions) or "1 = 1"
         sql = f"SELECT {name}.ord AS ord, ({first or '0'}) AS best FROM {name} WHERE {where}"

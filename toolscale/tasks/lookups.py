@@ -40,6 +40,17 @@ class Finder:
         return [{column: row[output] for column, output in self.outputs.items()} for row in listed]
 
 
+def said_type(column_type: ColumnType) -> ColumnType:
+    """Return the type of what a description says of a column: of a datetime its date."""
+    return "date" if column_type == "datetime" else column_type
+
+
+def said_condition(role: str, column: str, column_type: ColumnType) -> str:
+    """Return the condition that a row is one that a description may mean: for a datetime, one of that day."""
+    of_row = f"{role}.{column}"
+    return f"{f'date_of({of_row})' if column_type == 'datetime' else of_row} = say_{role}.{column}"
+
+
 def root_column(environment: Environment, column: Column) -> Column:
     """Follow foreign keys to the column that they all refer to."""
     table, name = column
@@ -115,7 +126,8 @@ def _source(
             if (parent, column) in roots:
                 return Source(role, column, said=False)
     for column in said:
-        if (table, column) in consumed:
+        is_whole = environment.schema.tables[table].columns[column].type != "datetime"  # of which the date is said
+        if is_whole and (table, column) in consumed:
             return Source("", column, said=True)
     return None
 

@@ -172,6 +172,12 @@ def _columns(text: str, file: str, place: str) -> frozenset[tuple[str, str]]:
     return frozenset((column.table, column.name) for column in parse_expression(text, file, place).find_all(exp.Column))
 
 
+def free_names(text: str, file: str, place: str) -> frozenset[str]:
+    """The names before a dot in an expression that no sub-select of it brings."""
+    columns = parse_expression(text, file, place).find_all(exp.Column)
+    return frozenset(column.table for column in columns if column.table and column.table not in _introduced(column))
+
+
 def _introduced(column: exp.Column) -> set[str]:
     found: set[str] = set()
     parent = column.parent

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.environment.column_kinds import typed_value
+from toolscale.environment.column_kinds import as_said, typed_value
 from toolscale.environment.world import World
 from toolscale.records import Candidate, Fact, GoldenCall, ToolCall
 from toolscale.sql.compiled import Column
@@ -132,7 +132,7 @@ def inputs_of(
             row = row_of(role.table, tuple(bound[0])) if bound else None
             if row is None:
                 raise Rejection("schema", f"{name} is bound to {bound or 'no row'}, which {role.table} does not have")
-            said[name] = {column: row[column] for column in role.said}
+            said[name] = {column: as_said(role.finder.columns[column], row[column]) for column in role.said}
     return Inputs(dict(candidate.say), said, hidden=hidden)
 
 

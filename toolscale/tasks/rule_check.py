@@ -18,8 +18,9 @@ from toolscale.environment.world import World
 from toolscale.errors import SandboxError, SpecError, SpecIssue
 from toolscale.records import ColumnType, Rule
 from toolscale.sandbox.base import Rows
+from toolscale.sql.compiled import Column, CompiledTool
 from toolscale.tasks.compiler import starting_scope
-from toolscale.tasks.lookups import parameter_types
+from toolscale.tasks.lookups import parameter_types, root_column
 from toolscale.tasks.names import Expression, bound_values, compile_expression, conjuncts
 from toolscale.tasks.plan import CallPlan, RulePlan
 from toolscale.tasks.record import Recorder
@@ -141,11 +142,16 @@ class _Search:
             compiled = self.environment.tools[tool]
             for name in sorted(_arguments_of(case) - said.keys()):
                 if name in compiled.consumes:
-                    said[name] = f"taken from the rows of {'.'.join(sorted(compiled.consumes[name])[0])}"
+                    said[name] = f"taken from the rows of {'.'.join(self._looked_up(compiled, name))}"
                 elif name in compiled.spec.parameters:
                     said[name] = "made up (or give draws)"
         shown = ", ".join(f"call.{name} {said[name]}" for name in sorted(said))
         return f" with {shown}" if shown else ""
+
+    def _looked_up(self, tool: CompiledTool, name: str) -> Column:
+        """Return the (table, column) whose rows give an argument: the one that others refer to, if the tool reads it."""
+        consumed = sorted(tool.consumes[name])
+        return next((each for each in consumed if root_column(self.environment, each) == each), consumed[0])
 
     def _disagreement(self, rule: RulePlan) -> tuple[str, Mapping[str, Any], bool] | None:
         """Return a call of which `breaks` and `case` say different things, and whether `breaks` holds. Only calls count
@@ -289,7 +295,7 @@ class _Search:
         looked_up = sorted(used - rule.rule.draws.keys())
         for tool in rule.rule.guards:
             maker = self._maker(tool, rule)
-            keys = [(name, *sorted(maker.tool.consumes[name])[0]) for name in looked_up if name in maker.tool.consumes]
+            keys = [(name, *self._looked_up(maker.tool, name)) for name in looked_up if name in maker.tool.consumes]
             for number in range(ROWS // len(rule.rule.guards)):
                 arguments: dict[str, Any] = {**dict.fromkeys(used), **maker.draw()}
                 for turn, (name, table, column) in enumerate(keys):

@@ -12,7 +12,7 @@ from toolscale.records import ColumnType, Private, Quantity, Role
 from toolscale.sql.statements import compile_condition
 from toolscale.tasks.compiler import SLOT_TYPES, starting_scope
 from toolscale.tasks.lookups import parameter_types, step_columns
-from toolscale.tasks.names import ExpressionScope, compile_expression, conjuncts
+from toolscale.tasks.names import ExpressionScope, compile_expression, conjuncts, free_names
 
 FILE = "language.yaml"
 _PLACE = regex(r"\{(\w+)\}")
@@ -54,6 +54,9 @@ def usual_form(text: str, file: str, place: str) -> None:
 def _adjective(environment: Environment, table: str, text: str) -> None:
     place = f"adjectives.{table}"
     usual_form(text, FILE, place)
+    if other := sorted(free_names(text, FILE, place) - {table, "policy"}):
+        problem = f"{text!r} names {', '.join(other)}, and an adjective is of one row of {table}"
+        raise SpecError([SpecIssue(FILE, place, problem, "leave it out, and give the role `cues` that say it")])
     compile_condition(text, environment.schema, table=table, place=place, file=FILE)
 
 

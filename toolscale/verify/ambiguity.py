@@ -17,6 +17,7 @@ from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.lint import SIZES, order_of
+from toolscale.tasks.lookups import said_condition, said_type
 from toolscale.tasks.names import (
     Bind,
     ExpressionScope,
@@ -91,7 +92,11 @@ class Ambiguity:
         """Return the conditions of a role that no word of the request states, as the end of a finding."""
         stated = self._stated(subject, role)
         unsaid = [text for text in self._conjuncts[(_plan_name(subject), role.name)] if text not in stated]
-        return f"; no word says {', '.join(unsaid)}" if unsaid else ""
+        others = sorted(
+            {name for text in unsaid for name in subject.plan.roles if name != role.name and f"{name}." in text}
+        )
+        remedy = f" (it names {', '.join(others)}: let cues of {role.name} say it)" if others else ""
+        return f"; no word says {', '.join(unsaid)}{remedy}" if unsaid else ""
 
     def _other_end(
         self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]
@@ -263,7 +268,7 @@ class Ambiguity:
         schema = self.environment.schema
         columns = schema.tables[role.table].columns
         scope = starting_scope(self.environment, plan.intent, schema)
-        scope = scope.with_row(f"say_{role.name}", {column: columns[column].type for column in role.said})
+        scope = scope.with_row(f"say_{role.name}", {column: said_type(columns[column].type) for column in role.said})
         for other in others:
             if other.role.take == "all":
                 scope = scope.with_relation(other.name, other.finder.columns)
@@ -272,7 +277,8 @@ class Ambiguity:
         return scope
 
     def _sql(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> str:
-        conditions = [f"{role.name}.{column} = say_{role.name}.{column}" for column in role.said]
+        columns = self.environment.schema.tables[role.table].columns
+        conditions = [said_condition(role.name, column, columns[column].type) for column in role.said]
         if role.role.of is not None:
             parent = plan.roles[role.role.of]
             child, above = self.environment.schema.foreign_key(role.table, parent.table) or ("", "")

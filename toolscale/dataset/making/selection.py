@@ -6,6 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, TypeVar, get_args
 
 from toolscale.config import REFUSAL_SHARE
@@ -57,32 +58,38 @@ def with_gate(judged: Judged, result: GateResult) -> Judged:
     return judged.model_copy(update={"verdict": judged.verdict.model_copy(update={"gates": gates}), "task": task})
 
 
+EVERY_GROUP = 10
+
 Weights = tuple[Mapping[str, float], ...]
 """Groups of streams, each stream -> the share of all tasks that it should give."""
 
 
 def weights_of(streams: Sequence[Stream], evolved: float) -> Weights:
     """Return what each stream should give: `evolved` of the tasks are evolved, REFUSAL_SHARE of each kind are refused
-    or handed over."""
-    groups: dict[tuple[bool, bool], list[Stream]] = {}
+    or handed over, by the weights of the streams that are. Streams of one kind and outcome are a group, so that a small
+    dataset has each outcome."""
+    groups: dict[tuple[bool, str], dict[str, float]] = {}
+    totals: dict[tuple[bool, bool], float] = {}
     for stream in streams:
-        groups.setdefault((stream.kind != "plain", stream.fulfils), []).append(stream)
-    weights: list[dict[str, float]] = []
-    for (is_evolved, fulfils), members in groups.items():
+        side = stream.kind != "plain", stream.outcome == "fulfil"
+        totals[side] = totals.get(side, 0.0) + stream.weight
+    for stream in streams:
+        is_evolved, fulfils = side = stream.kind != "plain", stream.outcome == "fulfil"
         share = (evolved if is_evolved else 1 - evolved) * (1 - REFUSAL_SHARE if fulfils else REFUSAL_SHARE)
-        total = sum(stream.weight for stream in members)
-        weights.append({stream.name: share * stream.weight / total for stream in members})
-    return tuple(weights)
+        groups.setdefault((is_evolved, stream.outcome), {})[stream.name] = share * stream.weight / totals[side]
+    return tuple(groups.values())
 
 
 def share_out(tasks: int, weights: Weights, available: Mapping[str, int | None]) -> dict[str, int]:
     """Share tasks out over groups, then in each group over its streams. A group or stream that has fewer candidates
     (`available`; None: no limit) passes the rest on to the others.
 
-    Groups come first: many small streams together get some tasks, even where no single one of them would get any.
+    Groups come first: many small streams together get some tasks, even where no single one of them would get any. From
+    EVERY_GROUP tasks for each group on, every group gets one.
     """
     rooms = {place: _room(group, available) for place, group in enumerate(weights)}
-    seats = _seat(tasks, {place: sum(group.values()) for place, group in enumerate(weights)}, rooms)
+    least = 1 if tasks >= EVERY_GROUP * len(weights) else 0
+    seats = _seat(tasks, {place: sum(group.values()) for place, group in enumerate(weights)}, rooms, least)
     return {
         name: share
         for place, group in enumerate(weights)
@@ -96,11 +103,15 @@ def _room(group: Mapping[str, float], available: Mapping[str, int | None]) -> in
     return sum(known) if len(known) == len(rooms) else None
 
 
-def _seat(tasks: int, weights: Mapping[Name, float], available: Mapping[Name, int | None]) -> dict[Name, int]:
+def _seat(
+    tasks: int, weights: Mapping[Name, float], available: Mapping[Name, int | None], least: int = 0
+) -> dict[Name, int]:
     """Give seats as in Sainte-Laguë's method: the next to the one with the greatest weight / (2 * seats + 1), the first
-    of equal ones."""
+    of equal ones; `least` go to each beforehand."""
     shares = dict.fromkeys(weights, 0)
-    heap = [(-weight, place, name) for place, (name, weight) in enumerate(weights.items()) if weight > 0]
+    heap = [
+        (-inf if least else -weight, place, name) for place, (name, weight) in enumerate(weights.items()) if weight > 0
+    ]
     heapq.heapify(heap)
     while tasks and heap:
         _, place, name = heapq.heappop(heap)
@@ -109,7 +120,8 @@ def _seat(tasks: int, weights: Mapping[Name, float], available: Mapping[Name, in
             continue
         shares[name] += 1
         tasks -= 1
-        heapq.heappush(heap, (-weights[name] / (2 * shares[name] + 1), place, name))
+        weight = inf if shares[name] < least else weights[name] / (2 * shares[name] + 1)
+        heapq.heappush(heap, (-weight, place, name))
     return shares
 
 
