@@ -35,9 +35,7 @@ def read_text(
     if content is None:
         return None, [SpecIssue(file, "", "it is no regular file", "write a file of that name")]
     if len(content) > most:
-        return None, [
-            SpecIssue(file, "", f"the file has more than {most:,} bytes", "give a smaller one, or a part of it")
-        ]
+        return None, [SpecIssue(file, "", f"the file has more than {most:,} bytes", "give a part of it")]
     try:
         text = content.decode(_encoding(content) if is_foreign else "utf-8")
     except UnicodeDecodeError as error:

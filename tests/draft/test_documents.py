@@ -324,7 +324,7 @@ def test_a_key_that_stands_twice_is_told(read: Read) -> None:
         ("a.yaml", "a: 1\n---\nb: 2\n", "a.yaml: it holds several documents; keep one; correct it"),
         ("a.json", '{"tools": []}', "a.json: there is no operation; name a document that has some"),
         ("a.json", '{"result": []}', "a.json: neither a database, nor an OpenAPI document"),
-        ("a.json", "x" * (64 << 20) + "x", "a.json: the file has more than 67,108,864 bytes; give a smaller one, or a part of it"),
+        ("a.json", "x" * (64 << 20) + "x", "a.json: the file has more than 67,108,864 bytes; give a part of it"),
         ("a.json", json.dumps([{"name": "a b"}] * 90_000), "a.json: 90,000 operations; choose 40 or fewer with"),
     ],
     ids=lambda text: text[:20],

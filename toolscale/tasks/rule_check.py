@@ -149,7 +149,7 @@ class _Search:
         return f" with {shown}" if shown else ""
 
     def _looked_up(self, tool: CompiledTool, name: str) -> Column:
-        """Return the (table, column) whose rows give an argument: the one that others refer to, if the tool reads it."""
+        """Return the (table, column) whose rows give an argument: that of a key, if the tool reads it there."""
         consumed = sorted(tool.consumes[name])
         return next((each for each in consumed if root_column(self.environment, each) == each), consumed[0])
 
