@@ -75,9 +75,7 @@ class StepRequests:
         if "population.yaml" not in step.files and not any("population.yaml" in line for line in correction.findings):
             whole.discard("population.yaml")  # to plant rows, what is drawn now will do
         shown = [*step.shown, *step.files, *correction.allowed]
-        if POLICY_TEXT not in step.files and not any(
-            word in line for line in correction.findings for word in _OF_RULES
-        ):
+        if POLICY_TEXT not in step.files and not any(word in " ".join(correction.findings) for word in _OF_RULES):
             shown = [file for file in shown if file != POLICY_TEXT]
         told = self._files(shown, whole)
         if step is INTENTS:

@@ -92,9 +92,9 @@ class Ambiguity:
         """Return the conditions of a role that no word of the request states, as the end of a finding."""
         stated = self._stated(subject, role)
         unsaid = [text for text in self._conjuncts[(_plan_name(subject), role.name)] if text not in stated]
-        others = sorted(
-            {name for text in unsaid for name in subject.plan.roles if name != role.name and f"{name}." in text}
-        )
+        others = [
+            name for name in subject.plan.roles if name != role.name and any(f"{name}." in text for text in unsaid)
+        ]
         remedy = f" (it names {', '.join(others)}: let cues of {role.name} say it)" if others else ""
         return f"; no word says {', '.join(unsaid)}{remedy}" if unsaid else ""
 
