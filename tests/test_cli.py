@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.cli import main
+from toolscale.cli import commands, main
 from toolscale.cli.output import say_cents
 from toolscale.cli.screen import print_task
 from toolscale.dataset.describing.reading import read_dataset
@@ -150,3 +150,11 @@ def test_a_reader_who_leaves_is_no_error(mock_dataset: Path) -> None:
     command = f"{sys.executable} -m toolscale show {mock_dataset} --random 10 | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_every_verb_stands_in_the_help_under_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines[lines.index("What most people need:") :] if line.startswith("  ")]
+    assert sorted(listed) == sorted(commands.commands)
+    assert len(lines) <= 56 and max(map(len, lines)) <= 80

@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -39,18 +39,67 @@ from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+PURPOSES: Mapping[str, Mapping[click.Command, str]] = {
+    "What most people need": {
+        synthesize: "make a verified dataset of a domain",
+        show: "print tasks: request, calls, form",
+        verify: "draw and judge all of a dataset again",
+        export: "write tasks for another program: TRL, tau2, Inspect, …",
+        publish: "put a dataset on the Hugging Face Hub",
+    },
+    "Read a dataset": {
+        stats: "count what is in it",
+        rejects: "list what was rejected, and why",
+        report: "write a page on its quality",
+        diff: "say how two datasets differ",
+        pull: "download one from the Hub",
+        prune: "remove old runs",
+    },
+    "Make a domain": {
+        domains: "list those that there are",
+        new: "write one that is admitted as it is",
+        admit: "check every file of one",
+        judge: "draw one candidate, and say what each gate finds",
+        selftest: "plant faults, and count what the gates find",
+        schemas: "write the JSON Schemas of all files",
+    },
+    "Ask models": {
+        draft: "have a domain drafted, from a name or from what you have",
+        phrase: "have whole first messages written",
+        propose: "have more intents proposed",
+        solve: "have tasks tried",
+        quarantine: "list tasks whose end state attempts doubt",
+        decide: "keep such a task, or leave it out",
+        describe: "have experts described by what they did",
+        preferences: "have preferences of users written",
+        replay: "serve recorded replies as an endpoint",
+    },
+    "Play and judge": {
+        play: "solve a task by hand",
+        grade: "grade recorded solutions",
+        serve: "serve tasks over MCP",
+        audit: "try our gates on somebody else's benchmark",
+        evaluate: "evaluate policies on a benchmark",
+        compare: "compare two evaluations",
+    },
+}
+"""What the verbs are for, and what each does, as `--help` shows them."""
+
+
+class _ByPurpose(click.Group):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for purpose, verbs in PURPOSES.items():
+            with formatter.section(purpose):
+                formatter.write_dl([(f"{verb.name:<11}", does) for verb, does in verbs.items()])
+
+
+@click.group(cls=_ByPurpose, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(VERSION, prog_name="toolscale")
 def commands() -> None:
     """Make, verify and read datasets of verified tool-use tasks."""
 
 
-VERBS = (
-    domains, new, draft, propose, phrase, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play,
-    grade, serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe,
-    preferences, replay, evaluate, compare, schemas,
-)  # fmt: skip
-for command in VERBS:
+for command in (verb for verbs in PURPOSES.values() for verb in verbs):
     commands.add_command(command)
 
 
