@@ -38,7 +38,6 @@ from toolscale.cli.trial import selftest
 from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
 
-
 PURPOSES: Mapping[str, Mapping[click.Command, str]] = {
     "What most people need": {
         synthesize: "make a verified dataset of a domain",
