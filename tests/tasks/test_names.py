@@ -104,3 +104,10 @@ def test_a_quote_inside_a_text_is_written_twice() -> None:
 )
 def test_an_order_is_read_however_it_is_written(first: str, told: tuple[str, bool] | None) -> None:
     assert order_of(first) == told
+
+
+def test_conditions_are_compared_as_people_write_them() -> None:
+    text = "a IS NOT NULL AND NOT b IS NULL AND c NOT IN ('x', 'y') AND d NOT LIKE 'e%' AND f NOT BETWEEN 1 AND 2"
+    parts = ("a IS NOT NULL", "b IS NOT NULL", "c NOT IN ('x', 'y')", "d NOT LIKE 'e%'", "f NOT BETWEEN 1 AND 2")
+    assert conjuncts(text) == parts
+    assert all(conjuncts(part) == (part,) for part in parts)

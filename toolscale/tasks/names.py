@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.generators.sqlite import SQLiteGenerator
 
 from toolscale.environment.complaints import suggest
 from toolscale.errors import SpecError, SpecIssue
@@ -111,6 +112,19 @@ def _parse(sql: str) -> exp.Expr:
     return sqlglot.parse_one(sql, read="sqlite")
 
 
+class _AsWritten(SQLiteGenerator):
+    """Writes `x IS NOT NULL` and `x NOT IN (…)` as people do, where sqlglot puts the NOT in front."""
+
+    def not_sql(self, expression: exp.Not) -> str:
+        test = expression.this
+        left = self.sql(test, "this")
+        if isinstance(test, exp.Is):
+            return f"{left} IS NOT {self.sql(test, 'expression')}"
+        if isinstance(test, exp.In | exp.Between | exp.Like | exp.Glob):
+            return f"{left} NOT{self.sql(test).removeprefix(left)}"
+        return str(super().not_sql(expression))
+
+
 @lru_cache(maxsize=8192)
 def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
     """Split a predicate at its top-level ANDs. `{all}`, the rows that a role is chosen from, may stand in it for a
@@ -125,7 +139,7 @@ def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
         elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
             walk(part.this)
         else:
-            found.append(part.sql(dialect="sqlite").replace(_ALL, "{all}"))
+            found.append(_AsWritten(dialect="sqlite").generate(part).replace(_ALL, "{all}"))
 
     walk(node)
     return tuple(found)
