@@ -47,7 +47,11 @@ def test_what_is_dropped_is_named_with_all_it_stands_in_and_a_name_that_nothing_
     assert unmatched(old, {"remove": names}) == unknown
 
 
-def test_descriptions_are_corrected_one_by_one_and_tables_whole() -> None:
+def test_descriptions_and_parts_of_rules_are_corrected_one_by_one_and_tables_whole() -> None:
+    rules = {"rules": {"late": {"text": "a", "guards": ["pay"]}}}
+    assert merged(rules, {"rules": {"late": {"lifts": ["b"]}}}) == {
+        "rules": {"late": {"text": "a", "guards": ["pay"], "lifts": ["b"]}}
+    }
     words = {"describe": {"loans": {"due": {"text": "a"}, "title": {"text": "b"}}}}
     assert merged(words, {"describe": {"loans": {"due": {"text": "c"}}}}) == {
         "describe": {"loans": {"due": {"text": "c"}, "title": {"text": "b"}}}

@@ -16,7 +16,7 @@ REMOVE = "remove"
 NAMED: Mapping[str, str] = {"tools": "name", "intents": "id", "plant": "title", "verifier": "title", "calls": "title"}
 """Lists of entries, and the key by which an entry is known."""
 
-DEEP: frozenset[str] = frozenset({"describe", "adjectives", "quantities", "tables"})
+DEEP: frozenset[str] = frozenset({"describe", "adjectives", "quantities", "rules", "tables"})
 """Mappings whose entries are mappings themselves, of which a correction may bring some."""
 
 
@@ -68,7 +68,8 @@ def _section(section: str, old: Any, new: Any) -> Any:
 
 
 def _entry(section: str, old: Any, new: Any) -> Any:
-    """Tables of a schema come whole; the descriptions of a table in `language.yaml` one by one."""
+    """Tables of a schema come whole; the descriptions of a table in `language.yaml`, and the parts of a rule, one by
+    one."""
     if section in DEEP and section != "tables" and isinstance(old, Mapping) and isinstance(new, Mapping):
         return {**old, **new}
     return new
