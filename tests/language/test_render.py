@@ -43,6 +43,11 @@ def test_card_digits_read_back(digits: str) -> None:
     assert states(f"Freeze my card ending in {render(digits, 'digits', TODAY)}.", "digits", digits, TODAY)
 
 
+def test_digits_may_stand_there_as_they_are() -> None:
+    assert states("The postal code is 27491 now.", "digits", "27491", TODAY)
+    assert not states("The postal code is 274915 now.", "digits", "27491", TODAY)
+
+
 @given(st.from_regex(r"[a-z]{2,4}_[a-z2-7]{10}|[A-Z]{2,3}-[0-9]{4}", fullmatch=True))
 def test_an_id_reads_back(name: str) -> None:
     assert states(f"What about {render(name, 'plain', TODAY)}?", "id", name, TODAY)

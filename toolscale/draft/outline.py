@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-PROMPTS_VERSION = 4
+PROMPTS_VERSION = 5
 """Of the texts in `prompts/` and below: it goes up when a model is asked otherwise than before."""
 
 

@@ -160,7 +160,7 @@ def states(text: str, kind: str, value: str | int, today: str, tense: Tense | No
             and not mention.qualifier
         ):
             return True
-    return kind == "id" and contains_words(text, str(value))
+    return kind in ("id", "digits") and contains_words(text, str(value))
 
 
 def contains_words(text: str, words: str) -> bool:
