@@ -520,3 +520,24 @@ def test_all_types_of_duckdb_are_read_or_left_out(tmp_path: Path) -> None:
     assert columns(source, "pets")["q"]["unique"] is True
     assert source.schema.tables["pets"].unique == (("n100_q", "h"),)
     assert read_source(str(path), ("app.owners", "owners", "pets")) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "column", "lines"),
+    [
+        ("discount", "0.25", "discount_hundredths", ["taken for a share, in hundredths; each value is from 0 to 1"]),
+        ("discount", "2.25", "discount_cents", []),
+        ("price", "0.99", "price_cents", []),
+    ],
+)
+def test_a_discount_is_money_or_a_share_as_its_values_say(
+    name: str, value: str, column: str, lines: list[str], tmp_path: Path
+) -> None:
+    source = read(
+        tmp_path / "some.db",
+        "CREATE TABLE owners (owner_id TEXT PRIMARY KEY, full_name TEXT);"
+        f"CREATE TABLE visits (visit_id TEXT PRIMARY KEY, owner_id TEXT REFERENCES owners (owner_id), {name} REAL);"
+        f"INSERT INTO owners VALUES ('a', 'Ann'); INSERT INTO visits VALUES ('x', 'a', {value}), ('y', 'a', 0);",
+    )
+    assert column in columns(source, "visits")
+    assert [line for line in source.notes if "share" in line] == [f"visits.{name}: {line}" for line in lines]

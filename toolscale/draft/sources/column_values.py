@@ -27,6 +27,8 @@ _MONEY = regex(
     r"(^|_)(price|amount|total|subtotal|cost|fee|fees|balance|salary|tax|discount|payment|paid|due|deposit|premium|rent"
     r"|refund|credit|debit|wage|revenue|budget|charge)(_|$)"
 )
+_SHARE = regex(r"(^|_)(discount|tax)(_|$)")
+"""What is money or a share of it, as its values say."""
 _DAY = regex(r"\d{4}-\d\d-\d\d")
 _BEYOND = regex(r"\d{5,}-\d\d-\d\d([T ].*)?|\d{4,}-\d\d-\d\d([T ].*)? \(?BC\)?|-?infinity")
 """Days that a server gives and Python has not: of the year 10000, or 44 BC."""
@@ -113,6 +115,9 @@ class _Numbers:
                 self.notes += ["taken for a bool; each value is 0 or 1"] if held else []
             elif name.endswith("_cents"):
                 self.type = "cents"
+        elif kind != "money" and _SHARE.search(_words(column.name)) and finite and 0 <= min(finite) <= max(finite) <= 1:
+            self.scaled, factor = True, 100
+            self.notes.append("taken for a share, in hundredths; each value is from 0 to 1")
         elif kind == "money" or _MONEY.search(_words(column.name)) or column.has_cents:
             self.type, factor = "cents", 100
         elif any(value != math.floor(value) for value in finite):
