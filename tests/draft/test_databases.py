@@ -534,7 +534,7 @@ def test_a_discount_is_money_or_a_share_as_its_values_say(
     name: str, value: str, column: str, lines: list[str], tmp_path: Path
 ) -> None:
     source = read(
-        tmp_path / "some.db",
+        tmp_path,
         "CREATE TABLE owners (owner_id TEXT PRIMARY KEY, full_name TEXT);"
         f"CREATE TABLE visits (visit_id TEXT PRIMARY KEY, owner_id TEXT REFERENCES owners (owner_id), {name} REAL);"
         f"INSERT INTO owners VALUES ('a', 'Ann'); INSERT INTO visits VALUES ('x', 'a', {value}), ('y', 'a', 0);",
