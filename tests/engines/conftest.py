@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import tables
 from engines import MODEL, Engine, vllm
 
 
@@ -14,3 +15,10 @@ def vllm_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     one of their own."""
     with vllm(MODEL, tmp_path_factory.mktemp("vllm")) as engine:
         yield engine
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what was found, where anything was tried."""
+    if tables.ROWS:
+        for line in ("", *tables.table()):
+            terminalreporter.write_line(line)
