@@ -18,7 +18,7 @@ from toolscale.errors import ModelUnavailableError, UsageError
 from training.chat import ChatCodec, Codec
 from training.config import Config
 from training.loading import loading
-from training.servers import START, Servers, said
+from training.servers import START, NoSuchPathError, Servers, said
 
 OLDEST, NEWER = (0, 32), (0, 33)
 """Versions from the first to before the second ran here."""
@@ -80,7 +80,7 @@ def check(servers: Servers, url: str, expected: Expected) -> None:
 def _check_version(servers: Servers, url: str) -> None:
     try:
         response = servers.request("GET", url, "/version")
-    except UsageError as error:  # it has no such path
+    except NoSuchPathError as error:
         raise UsageError(
             f"vllm.base_url: {url} is no vLLM (it has no /version); correct the address, or {START}"
         ) from error

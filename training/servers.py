@@ -20,6 +20,10 @@ POLL_S = 1.0
 """Between looks at whether a server is back."""
 
 
+class NoSuchPathError(UsageError):
+    """The server knows no such path."""
+
+
 class Servers:
     """All servers of a run."""
 
@@ -38,7 +42,7 @@ class Servers:
         if response.status_code in (401, 403):
             raise UsageError(f"vllm.base_url: {url}{path} is refused ({_reason(response)}); {START}")
         if response.status_code == 404:
-            raise UsageError(f"vllm.base_url: {url} has no {path}; {START}")
+            raise NoSuchPathError(f"vllm.base_url: {url} has no {path}; {START}")
         if response.status_code != 200:
             raise ModelUnavailableError(
                 f"vllm.base_url: {url}{path}: status {response.status_code}: {_reason(response)}"
