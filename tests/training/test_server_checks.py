@@ -1,4 +1,4 @@
-"""What a server that cannot be trained with is told, in one line, before a model is loaded. A real one: tests/engines."""
+"""Of a server that cannot be trained with one line is told, before a model is loaded. A real one: tests/engines."""
 
 from __future__ import annotations
 
