@@ -3,6 +3,7 @@ of a run, and two ranks that are killed and go on."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from engines import MODEL, Engine, needs_engines, vllm
 from safetensors.torch import load_file
 from tables import tell
-from trained import lines_of, start, train, write_run
+from trained import Json, lines_of, start, train, write_run
 
 pytestmark = [
     needs_engines,
@@ -35,10 +36,12 @@ def test_a_model_of_another_architecture_or_tokenizer_is_told_before_anything_is
     status, line = told(write_run(tmp_path, vllm_server, model={"path": str(wide)}), tmp_path / "a")
     assert status == 2 and "serves a LlamaForCausalLM (layers 30" in line and "layers 6" in line
     other = shutil.copytree(MODEL, tmp_path / "other")
-    words = (other / "tokenizer.json").read_text()
-    (other / "tokenizer.json").write_text(words.replace('"ByteLevel"', '"Whitespace"', 1))
+    words = json.loads((other / "tokenizer.json").read_text())
+    known = words["model"]["vocab"]
+    known["name"], known["tool"] = known["tool"], known["name"]
+    (other / "tokenizer.json").write_text(json.dumps(words))
     status, line = told(write_run(tmp_path, vllm_server, model={"path": str(other)}), tmp_path / "b")
-    assert status == 2 and ("has another tokenizer than model.path" in line or "tokenizer" in line)
+    assert status == 2 and "has another tokenizer than model.path" in line
     tell(vllm_server, "another architecture, another tokenizer", found="refused in a line, status 2")
 
 
@@ -66,30 +69,29 @@ def test_a_server_that_is_started_anew_gets_the_weights_and_the_run_goes_on(tmp_
 
 def test_two_ranks_that_were_killed_go_on_where_they_were(vllm_server: Engine, tmp_path: Path) -> None:
     config = write_run(
-        tmp_path, vllm_server, steps=6, processes=2, threads=1, deepspeed="training/deepspeed/zero3.json",
+        tmp_path, vllm_server, steps=20, processes=2, threads=1, deepspeed="training/deepspeed/zero3.json",
         rollout={"prompts": 2}, vllm={"folder": str(tmp_path / "weights")},
     )  # fmt: skip
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert train(config, whole)[0] == 0
     run = start(config, broken)
-    while not (broken / "metrics.jsonl").exists() or len(lines_of(broken / "metrics.jsonl")) < 3:
+    while not (broken / "metrics.jsonl").exists() or len(lines_of(broken / "metrics.jsonl")) < 10:
         assert run.poll() is None, run.communicate()
         time.sleep(0.2)
     run.kill()
     run.wait()
-    status, _ = train(config, broken)
-    assert status == 0
-    counters = [
-        [(line["step"], line["tasks"]) for line in lines_of(each / "metrics.jsonl")] for each in (whole, broken)
-    ]
-    assert counters[0] == counters[1] and len(counters[0]) == 6
+    assert train(config, broken)[0] == 0
+    figures = [[_counted(line) for line in lines_of(each / "metrics.jsonl")] for each in (whole, broken)]
+    assert figures[0] == figures[1] and len(figures[0]) == 20
     apart = _apart(whole / "model", broken / "model")
-    tell(
-        vllm_server,
-        "ZeRO-3, two gloo ranks, 6 steps, killed once and resumed",
-        found=f"weights at most {apart:.1e} apart",
-    )
+    found = f"same figures of all steps; weights at most {apart:.1e} apart"
+    tell(vllm_server, "ZeRO-3, two gloo ranks, 20 steps, killed once and resumed", found=found)
     assert apart <= 2**-8
+
+
+def _counted(line: Json) -> Json:
+    """The figures of a step that must be the same: all but seconds."""
+    return {name: value for name, value in line.items() if name != "seconds" and not name.endswith("_s")}
 
 
 def _apart(one: Path, other: Path) -> float:

@@ -25,9 +25,7 @@ GOOD = {
 
 def turn(ids: list[int], logprobs: list[float], reason: str = "stop") -> dict[str, Any]:
     """A turn as the endpoint for token ids gives it."""
-    content = [
-        {"token": f"token_id:{token}", "logprob": logprob} for token, logprob in zip(ids, logprobs, strict=False)
-    ]
+    content = [{"token_id": token, "logprob": logprob} for token, logprob in zip(ids, logprobs, strict=False)]
     return {"token_ids": ids, "logprobs": {"content": content}, "finish_reason": reason}
 
 
