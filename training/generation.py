@@ -44,6 +44,8 @@ class Completion:
     """Of the distribution at the sampling temperature; under greedy decoding that of temperature 1."""
     finished: bool = False
     """A stop token was written; else the limit came first."""
+    versions: tuple[str, ...] = ()
+    """Of the weights that wrote it, where a server did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,11 @@ from training.metrics import Metrics, progress, read_metrics
 from training.processes import longest, meet, most, rank, run_in_processes, total, world_size, world_size_wanted
 from training.sampler import local_policy
 from training.scoring import score_groups
+from training.server_checks import check_first
 from training.starting import done_of, run_command, take_up, write_done
 from training.step_figures import DOMAIN, describe
-from training.vllm import vllm_policy
-from training.weights import make_sender
+from training.vllm import VllmWriter, vllm_policy
+from training.weights import make_sender, versions_of
 
 
 class Trainer:
@@ -66,7 +67,8 @@ class Trainer:
         self.policy = (
             local_policy(engine.actor, codec, config.rollout) if config.vllm is None else vllm_policy(config, codec)
         )
-        self.sender = make_sender(config, first=rank() == 0)
+        self.sender = make_sender(config, codec, out, first=rank() == 0)
+        self.versions = versions_of(config, out)
         self.names = [*sorted(work.experts), *sorted(work.bench.basic), DOMAIN]
         self.reference = None
         if config.loss.kl > 0:
@@ -77,7 +79,7 @@ class Trainer:
         """Make step `number`, counted from 0; return its figures, those of all ranks together."""
         began = time.perf_counter()
         tasks = self.take(number)
-        self.hand_over()
+        self.hand_over(number)
         self.policy.begin(f"{self.config.seed}|{number}")
         rollout = self.config.rollout
         limits = (rollout.samples, rollout.concurrency, rollout.wall_s)
@@ -86,6 +88,7 @@ class Trainer:
         await self.policy.writer.settle()
         rolled = time.perf_counter()
         self.keep(number, groups)
+        tell_failed(number, groups)
         scored = score_groups(tasks, groups, self.work.experts, self.config.reward)
         samples = [
             Sample(trace_of(groups[each.group][each.member]), each.advantage, each.group) for each in scored.selected
@@ -105,19 +108,29 @@ class Trainer:
         }
         return figures | {name: round(value, 3) for name, value in times.items()}
 
-    def hand_over(self) -> None:
+    def hand_over(self, number: int) -> None:
         """Give the weights to whoever samples, before the first turn. All ranks gather each parameter once, whatever
         their rollouts do later, and none begins a turn before the servers have taken all weights."""
-        vllm = self.config.vllm
+        vllm, version = self.config.vllm, f"{self.versions}-{number:06d}"
         if vllm is None:
             self.engine.refresh()
-        elif vllm.update == "nccl" and self.sender is not None:
-            self.sender.send(self.engine.described(), self.engine.weights())
-        elif vllm.update == "nccl":
+        if vllm is None or vllm.update == "none":
+            return
+        if self.sender is not None:
+            self.sender.send(self.engine.described(), self.engine.weights(), version)
+        else:
             for _ in self.engine.weights():
                 pass
-        if vllm is not None and vllm.update == "nccl":
-            meet()
+        meet()
+        if isinstance(self.policy.writer, VllmWriter):
+            self.policy.writer.expect(version)
+
+    async def close(self) -> None:
+        """Let go of the servers."""
+        if self.sender is not None:
+            self.sender.close()
+        if isinstance(self.policy.writer, VllmWriter):
+            await self.policy.writer.close()
 
     def keep(self, number: int, groups: list[list[Rollout]]) -> None:
         """Write the rollouts of some steps: each rank its own."""
@@ -214,6 +227,16 @@ class Trainer:
         return wanted[part.spread]
 
 
+def tell_failed(number: int, groups: list[list[Rollout]]) -> None:
+    """Warn of rollouts that failed, in one line: with the reason of the first, and how many they are."""
+    rollouts = [rollout for group in groups for rollout in group]
+    failed = [rollout for rollout in rollouts if rollout.stop == "failed"]
+    if failed:
+        logging.getLogger("training").warning(
+            f"step {number}: {len(failed)} of {len(rollouts)} rollouts failed, the first: {failed[0].finding}"
+        )
+
+
 def trace_of(rollout: Rollout) -> TokenTrace:
     """The tokens of a rollout; every policy here keeps them."""
     if rollout.trace is None:
@@ -242,11 +265,16 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
             "use a multiple of it"
         )
     announce(config)
+    check_first(config, codec)
     with work.held:
         async with work.bench, open_judge(shared(config.judge)) as work.bench.judge:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
             metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
-            await train(Trainer(config, work, codec, engine, out), out, metrics)
+            trainer = Trainer(config, work, codec, engine, out)
+            try:
+                await train(trainer, out, metrics)
+            finally:
+                await trainer.close()
             return finish(out, config, engine, codec, metrics)
 
 

@@ -177,6 +177,7 @@ class TokenSession:
         self._written = [False] * len(prompt)
         self._logprobs = [0.0] * len(prompt)
         self._turns = 0
+        self._versions: dict[str, None] = {}
         # Once, at the latest when nobody holds this conversation any more.
         self._end = weakref.finalize(self, policy.writer.closed)
 
@@ -203,6 +204,7 @@ class TokenSession:
         self._ids += completion.ids
         self._written += [True] * len(completion.ids)
         self._logprobs += completion.logprobs
+        self._versions |= dict.fromkeys(completion.versions)
         ids = completion.ids[:-1] if completion.finished else completion.ids
         message, malformed = policy.codec.read(ids, self._conversation, self._tools)
         if not completion.finished:
@@ -219,7 +221,12 @@ class TokenSession:
     def trace(self) -> TokenTrace:
         """All tokens so far. The loop asks at the end of a rollout: others no longer wait for this one."""
         self._end()
-        return TokenTrace(ids=tuple(self._ids), written=tuple(self._written), logprobs=tuple(self._logprobs))
+        return TokenTrace(
+            ids=tuple(self._ids),
+            written=tuple(self._written),
+            logprobs=tuple(self._logprobs),
+            versions=tuple(self._versions),
+        )
 
     def _append(self, ids: Sequence[int]) -> None:
         self._ids += ids

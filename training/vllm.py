@@ -1,21 +1,17 @@
-"""Sampling by a `vllm serve`: token ids in, token ids and log-probabilities out. training/weights.py sends it the
-trained weights after every step.
+"""Sampling by a `vllm serve`: token ids in, token ids and log-probabilities out, with the version of the weights that
+wrote them. training/weights.py sends it the trained weights after every step.
 
-UNTESTED against a real vLLM: no GPU was at hand. What is tested (tests/training: test_vllm.py, test_weights.py) is this
-side of the protocol, against a local HTTP server. It follows the interface of vllm >=0.28,<=0.31, which is not among
-the requirements. To test it, with the server on one GPU and the trainer on another:
+Tested against vLLM 0.32 on the CPU: `make engines`. The server is started with
 
-    pip install "vllm>=0.28,<=0.31"
-    VLLM_SERVER_DEV_MODE=1 CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen3-0.6B --logprobs-mode processed_logprobs \
-        --generation-config vllm --weight-transfer-config '{"backend": "nccl"}'
-    toolscale synthesize finance --tasks 400 --out var/datasets/finance
-    CUDA_VISIBLE_DEVICES=1 python -m training.grpo training/configs/gpu_small.yaml --out var/training/vllm
+    VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs \\
+        --generation-config vllm --enable-scale-out
 
-with the section `vllm` of that configuration uncommented, and look at `weight` in metrics.jsonl: the mean importance
-weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean the same on both sides.
+and the run has `vllm: {base_url: "http://127.0.0.1:8000"}` in its configuration. Developer mode opens paths that let
+whoever reaches them do anything with the server: keep it from strangers.
 
 The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated
-importance sampling (training/loss.py).
+importance sampling (training/loss.py); `weight` in metrics.jsonl stays near 1 where weights arrive and
+log-probabilities mean the same on both sides.
 
 Turns end with the ids of the model's generation_config too, which a vLLM adds to those of a request (Qwen3: <|im_end|>
 and <|endoftext|>). Its other defaults must not reach a request: --generation-config vllm leaves them out, and what
@@ -25,7 +21,6 @@ changes the distribution is set in each request besides.
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 from zlib import crc32
 
@@ -37,12 +32,9 @@ from training.chat import Codec
 from training.config import Config, VllmSettings
 from training.generation import Completion, Request
 from training.sampler import ModelPolicy
+from training.servers import START, addresses, authorization
 
 ATTEMPTS = 5
-START = (
-    "start it with VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs "
-    """--generation-config vllm --weight-transfer-config '{"backend": "nccl"}'"""
-)
 
 
 class _BusyError(Exception):
@@ -50,8 +42,8 @@ class _BusyError(Exception):
 
 
 class VllmWriter:
-    """Writes turns with the completions endpoint. A server batches what comes in at the same time; of several, one has
-    all conversations of a task, which begin alike."""
+    """Writes turns with the endpoint for token ids. A server batches what comes in at the same time; of several, one
+    has all conversations of a task, which begin alike."""
 
     def __init__(self, settings: VllmSettings, stop: frozenset[int], temperature: float):
         self._settings = settings
@@ -61,6 +53,11 @@ class VllmWriter:
         self._headers = authorization(settings)
         self._models: dict[str, str] = {}
         self._client: httpx2.AsyncClient | None = None
+        self._version: str | None = None
+
+    def expect(self, version: str) -> None:
+        """From now on turns are written with the weights of this version, or with none at all."""
+        self._version = version
 
     def opened(self) -> None:
         """A conversation began; the server need not know."""
@@ -72,36 +69,34 @@ class VllmWriter:
         """A request that was given up is aborted by the server."""
 
     async def write(self, request: Request) -> Completion:
-        """Write one turn. Raises ModelUnavailableError after five attempts, and UsageError where the server is not set
-        up for training."""
+        """Write one turn. Raises ModelUnavailableError after five attempts, and where the server has other weights than
+        it was given; UsageError where it is not set up for training."""
         url = self._urls[crc32(str(request.group).encode()) % len(self._urls)]
         body = {
             "model": self._settings.served_model or await self._model(url),
-            "prompt": list(request.ids),
-            "max_tokens": request.limit,
-            "n": 1,
-            "temperature": self._temperature,
-            "top_p": 1.0,
-            "top_k": -1,
-            "min_p": 0.0,
-            "repetition_penalty": 1.0,
-            "presence_penalty": 0.0,
-            "frequency_penalty": 0.0,
-            "seed": request.draws.getrandbits(31),
-            "logprobs": 0,
-            "stop_token_ids": sorted(self._stop),
-            "return_token_ids": True,
-            "return_tokens_as_token_ids": True,
-            "skip_special_tokens": False,
-            "add_special_tokens": False,
+            "token_ids": list(request.ids),
+            "sampling_params": {
+                "max_tokens": request.limit,
+                "n": 1,
+                "temperature": self._temperature,
+                "top_p": 1.0,
+                "top_k": -1,
+                "min_p": 0.0,
+                "repetition_penalty": 1.0,
+                "presence_penalty": 0.0,
+                "frequency_penalty": 0.0,
+                "seed": request.draws.getrandbits(31),
+                "logprobs": 0,
+                "stop_token_ids": sorted(self._stop),
+                "detokenize": False,
+            },
         }
-        answer = await self._call("POST", url, "/v1/completions", body)
+        answer = await self._call("POST", url, "/inference/v1/generate", body)
         try:
             [choice] = answer["choices"]
-            ids, logprobs = (
-                [int(token) for token in choice["token_ids"]],
-                [float(value) for value in choice["logprobs"]["token_logprobs"]],
-            )
+            content = choice["logprobs"]["content"]
+            ids, logprobs = [int(token) for token in choice["token_ids"]], [float(each["logprob"]) for each in content]
+            versions = [str(span["version"]) for span in choice["weight_versions"]]
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(
                 f"vllm.base_url: {url} does not give token ids with log-probabilities ({error!r}); {START}"
@@ -110,6 +105,11 @@ class VllmWriter:
             raise UsageError(
                 f"vllm.base_url: {url} gave {len(ids)} tokens and {len(logprobs)} log-probabilities of them; {START}"
             )
+        if self._version is not None and set(versions) != {self._version}:
+            raise ModelUnavailableError(
+                f"vllm.base_url: {url} wrote with the weights {', '.join(versions)} instead of {self._version}: it was "
+                "started anew, or another run uses it; it gets ours before the next step"
+            )
         finished = ids[-1] in self._stop
         if choice.get("finish_reason") == "stop" and not finished:
             raise UsageError(
@@ -117,7 +117,7 @@ class VllmWriter:
                 f"{sorted(self._stop)}; serve the model of model.path, with its tokenizer and its generation_config; "
                 f"{START}"
             )
-        return Completion(ids, logprobs, finished)
+        return Completion(ids, logprobs, finished, tuple(dict.fromkeys(versions)))
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -171,20 +171,3 @@ def vllm_policy(config: Config, codec: Codec) -> ModelPolicy:
     return ModelPolicy(
         "orchestrator", codec, VllmWriter(config.vllm, codec.stop, config.rollout.temperature), config.rollout
     )
-
-
-def addresses(settings: VllmSettings) -> list[str]:
-    """Where the servers are, without the version of the protocol."""
-    return [url.rstrip("/").removesuffix("/v1") for url in (settings.base_url, *settings.further_urls)]
-
-
-def authorization(settings: VllmSettings) -> dict[str, str]:
-    """The headers of a request. UsageError where the variable of the key is not set."""
-    if settings.api_key_env is None:
-        return {}
-    key = os.environ.get(settings.api_key_env, "").strip()
-    if not key:
-        raise UsageError(
-            f"vllm.api_key_env: {settings.api_key_env} is not set; put the server's key into it, or remove api_key_env"
-        )
-    return {"Authorization": f"Bearer {key}"}

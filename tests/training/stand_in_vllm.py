@@ -1,4 +1,5 @@
-"""A local server that speaks vLLM's protocol, on this side of it."""
+"""A local server that speaks vLLM's protocol, for what a real one does not do on demand. What it answers is what
+vLLM 0.32 answered (tests/engines); tests/engines/test_protocol.py holds it to that."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,9 +23,15 @@ GOOD = {
 }
 
 
+def turn(ids: list[int], logprobs: list[float], reason: str = "stop") -> dict[str, Any]:
+    """A turn as the endpoint for token ids gives it."""
+    content = [{"token_id": token, "logprob": logprob} for token, logprob in zip(ids, logprobs, strict=False)]
+    return {"token_ids": ids, "logprobs": {"content": content}, "finish_reason": reason}
+
+
 class Server(ThreadingHTTPServer):
-    """Answers as a vLLM would: the completion 5, 6, 0, and weights that come through a queue while /update_weights
-    waits for them."""
+    """Answers as a vLLM would: the turn 5, 6, 0, and weights that are read from a folder, or come through a queue while
+    /update_weights waits for them."""
 
     daemon_threads = True
 
@@ -40,12 +48,21 @@ class Server(ThreadingHTTPServer):
         """Before a turn is written."""
         self.resets: list[bool] = []
         """What it says of resets of its cache, then that they succeed."""
-        self.choice: dict[str, Any] = {
-            "token_ids": [5, 6, 0],
-            "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]},
-            "finish_reason": "stop",
-        }
+        self.choice: dict[str, Any] = turn([5, 6, 0], [-1.0, -0.5, -0.25])
         self.info: Any = GOOD
+        self.version: Any = "0.32.0"
+        self.models: list[dict[str, Any]] = [{"id": "served", "max_model_len": 4096}]
+        self.inspection = (
+            "LlamaForCausalLM(\n  (embed_tokens): VocabParallelEmbedding(org_vocab_size=64, embedding_dim=8)"
+        )
+        self.tokens: list[int] = []
+        """What it makes of any text."""
+        self.weights = "default"
+        """The version that it was told."""
+        self.read: list[str] = []
+        """The folders of weights that it read."""
+        self.ends_reading = 0
+        """How often it ends while it reads them."""
         self.wire: queue.Queue[tuple[str, torch.Tensor] | dict[str, Any]] = queue.Queue()
         self.received: list[tuple[str, torch.Tensor]] = []
 
@@ -55,8 +72,20 @@ class Server(ThreadingHTTPServer):
 
     def answer(self, path: str, body: Any) -> Any:
         self.seen.append((path, body))
+        if path == "/version":
+            return {"version": self.version}
         if path == "/v1/models":
-            return {"data": [{"id": "served"}]}
+            return {"data": self.models}
+        if path == "/tokenize":
+            return {"tokens": self.tokens}
+        if path == "/weight_info":
+            return {"weight_version": self.weights}
+        if path == "/update_weight_version":
+            self.weights = body["new_version"]
+        if path == "/collective_rpc" and body["method"] == "get_model_inspection":
+            return {"results": [self.inspection]}
+        if path == "/collective_rpc":
+            self._read(body["kwargs"]["weights_path"])
         if path.startswith("/server_info"):
             return self.info
         if path == "/get_world_size":
@@ -76,10 +105,19 @@ class Server(ThreadingHTTPServer):
             self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
         if path == "/reset_prefix_cache":
             return {"success": self.resets.pop(0) if self.resets else True}
-        if path == "/v1/completions":
+        if path == "/finish_weight_update" and body:
+            self.weights = body["weight_version"]
+        if path == "/inference/v1/generate":
             time.sleep(self.slow_s)
-            return {"choices": [self.choice]}
+            return {"choices": [{"weight_versions": [{"version": self.weights}], **self.choice}]}
         return {}
+
+    def _read(self, folder: str) -> None:
+        if self.ends_reading:
+            self.ends_reading, self.weights = self.ends_reading - 1, "default"
+            raise RuntimeError("EngineCore encountered an issue")
+        assert sorted(path.name for path in Path(folder).iterdir())[-1] == "model.safetensors.index.json"
+        self.read.append(Path(folder).name)
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -230,7 +230,7 @@ def test_where_a_server_is_and_how_long_one_waits_is_not_what_a_run_is(tmp_path:
     write_config(tmp_path / "out", read_config(make_toy(tmp_path, vllm={"base_url": "http://a:8000"})))
     moved = {"base_url": "http://b:8000", "group_address": "10.0.0.1", "timeout_s": 60.0}
     check_folder(tmp_path / "out", read_config(make_toy(tmp_path, vllm=moved, collective_timeout_s=60.0)))
-    with pytest.raises(UsageError, match=r"holds a run with vllm.update = 'nccl', the configuration has 'none'"):
+    with pytest.raises(UsageError, match=r"holds a run with vllm.update = 'folder', the configuration has 'none'"):
         check_folder(tmp_path / "out", read_config(make_toy(tmp_path, vllm=moved | {"update": "none"})))
 
 

@@ -1,4 +1,4 @@
-"""This side of vLLM's protocol, against a local server that speaks it. What a real vLLM does is not tested here."""
+"""This side of vLLM's protocol, against a local server that speaks it. A real one: tests/engines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_in_vllm import Server, serving
+from stand_in_vllm import Server, serving, turn
 from tiny_qwen import make_model
 
 from toolscale.errors import ModelUnavailableError, UsageError
@@ -40,54 +40,53 @@ def write(server: Server, stop: frozenset[int] = frozenset({0}), **settings: Any
 
 
 def test_token_ids_go_in_and_come_out(server: Server) -> None:
-    assert write(server) == Completion([5, 6, 0], [-1.0, -0.5, -0.25], finished=True)
+    assert write(server) == Completion([5, 6, 0], [-1.0, -0.5, -0.25], finished=True, versions=("default",))
     assert server.seen == [
         ("/v1/models", None),
         (
-            "/v1/completions",
+            "/inference/v1/generate",
             {
                 "model": "served",
-                "prompt": [1, 2],
-                "max_tokens": 9,
-                "n": 1,
-                "temperature": 0.7,
-                "top_p": 1.0,
-                "top_k": -1,
-                "min_p": 0.0,
-                "repetition_penalty": 1.0,
-                "presence_penalty": 0.0,
-                "frequency_penalty": 0.0,
-                "seed": random.Random("draw").getrandbits(31),
-                "logprobs": 0,
-                "stop_token_ids": [0],
-                "return_token_ids": True,
-                "return_tokens_as_token_ids": True,
-                "skip_special_tokens": False,
-                "add_special_tokens": False,
+                "token_ids": [1, 2],
+                "sampling_params": {
+                    "max_tokens": 9,
+                    "n": 1,
+                    "temperature": 0.7,
+                    "top_p": 1.0,
+                    "top_k": -1,
+                    "min_p": 0.0,
+                    "repetition_penalty": 1.0,
+                    "presence_penalty": 0.0,
+                    "frequency_penalty": 0.0,
+                    "seed": random.Random("draw").getrandbits(31),
+                    "logprobs": 0,
+                    "stop_token_ids": [0],
+                    "detokenize": False,
+                },
             },
         ),
     ]
 
 
 def test_a_turn_that_was_cut_is_not_finished(server: Server) -> None:
-    server.choice = {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "length"}
-    assert write(server, served_model="m") == Completion([5], [-1.0], finished=False)
+    server.choice = turn([5], [-1.0], "length")
+    assert write(server, served_model="m") == Completion([5], [-1.0], finished=False, versions=("default",))
 
 
 def test_a_turn_ends_with_any_stop_token_of_the_model(server: Server, tmp_path: Path) -> None:
     # A vLLM adds the ids of generation_config to those of the request; this ended the run.
     codec = ChatCodec.load(str(make_model(tmp_path)))
     (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [codec.end, 6]}))
-    server.choice = {"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0, -0.5]}, "finish_reason": "stop"}
+    server.choice = turn([5, 6], [-1.0, -0.5])
     codec = ChatCodec.load(str(tmp_path))
-    assert write(server, codec.stop, served_model="m") == Completion([5, 6], [-1.0, -0.5], finished=True)
-    assert server.seen[0][1]["stop_token_ids"] == sorted({codec.end, 6})
+    assert write(server, codec.stop, served_model="m").finished
+    assert server.seen[0][1]["sampling_params"]["stop_token_ids"] == sorted({codec.end, 6})
 
 
 def test_a_turn_may_wait_in_the_server_for_longer_than_other_requests(server: Server) -> None:
     server.slow_s = 0.6
     assert write(server, timeout_s=0.3).finished
-    assert [path for path, _ in server.seen] == ["/v1/models", "/v1/completions"]
+    assert [path for path, _ in server.seen] == ["/v1/models", "/inference/v1/generate"]
 
 
 def test_a_busy_server_is_asked_again(server: Server) -> None:
@@ -105,9 +104,9 @@ def test_a_server_that_is_away_ends_the_rollout(server: Server) -> None:
     ("choice", "problem"),
     [
         ({"text": "hello"}, "does not give token ids with log-probabilities"),
-        ({"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0]}}, "gave 2 tokens and 1 log-probabilities"),
+        (turn([5, 6], [-1.0]), "gave 2 tokens and 1 log-probabilities"),
         (
-            {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "stop"},
+            turn([5], [-1.0]),
             r"ended a turn with the token 5, and its stop tokens are \[0\]; serve the model of model.path,",
         ),
     ],
@@ -116,6 +115,19 @@ def test_a_server_that_is_not_set_up_is_told_apart(choice: dict[str, Any], probl
     server.choice = choice
     with pytest.raises(UsageError, match=problem):
         write(server, served_model="m")
+
+
+def test_a_turn_with_other_weights_than_were_given_is_none(server: Server) -> None:
+    async def once() -> None:
+        writer = VllmWriter(VllmSettings(base_url=server.url, served_model="m"), frozenset({0}), 0.7)
+        writer.expect("run-000003")
+        try:
+            await writer.write(Request("task", (1, 2), 9, random.Random("draw")))
+        finally:
+            await writer.close()
+
+    with pytest.raises(ModelUnavailableError, match=r"wrote with the weights default instead of run-000003"):
+        asyncio.run(once())
 
 
 def test_a_key_that_is_not_there_is_asked_for(server: Server) -> None:

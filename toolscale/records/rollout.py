@@ -147,6 +147,8 @@ class TokenTrace(Record):
     """Whether the model wrote the token: only these are trained on."""
     logprobs: tuple[float, ...]
     """Log-probability under the policy that sampled it; 0 where it was not written."""
+    versions: tuple[str, ...] = ()
+    """Of the weights that wrote it, as the server calls them; none where the trainer's own process samples."""
 
 
 Stop = Literal["answered", "turns", "tokens", "dollars", "context", "left", "void", "failed"]

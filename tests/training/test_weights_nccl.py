@@ -24,8 +24,9 @@ from training.config import VllmSettings
 from training.generation import Request
 from training.grpo import Trainer
 from training.processes import join_group, rank, run_in_processes
+from training.servers import Servers
 from training.vllm import VllmWriter
-from training.weights import WeightSender, address_towards
+from training.weights_nccl import NcclSender, address_towards
 
 
 @pytest.fixture
@@ -60,14 +61,15 @@ TENSORS = {"a": torch.ones(2, 3), "b": torch.zeros(4)}
 DESCRIBED = [(name, "float32", list(tensor.shape)) for name, tensor in TENSORS.items()]
 
 
-def sender_to(server: Server, **settings: Any) -> WeightSender:
-    return WeightSender(VllmSettings(base_url=server.url, refusal_s=0.2, **settings), QueueTransport(server))
+def sender_to(server: Server, **settings: Any) -> NcclSender:
+    settings = {"base_url": server.url, "refusal_s": 0.2, "update": "nccl"} | settings
+    return NcclSender(Servers(VllmSettings(**settings)), QueueTransport(server))
 
 
 def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server) -> None:
     sender = sender_to(server, group_address="10.0.0.1")
     for _ in range(2):
-        sender.send(DESCRIBED, iter(TENSORS.items()))
+        sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     sender.close()
     health = ("/health", None)
     update = [
@@ -77,45 +79,19 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
             "/update_weights",
             {"update_info": {"names": ["a", "b"], "dtype_names": ["float32"] * 2, "shapes": [[2, 3], [4]]}},
         ),
-        ("/finish_weight_update", {}),
+        ("/finish_weight_update", {"weight_version": "run-1"}),
         ("/reset_prefix_cache", None),
     ]
     init = {"master_address": "10.0.0.1", "master_port": 51216, "rank_offset": 1, "world_size": 3, "packed": True}
-    once = [
-        ("/server_info?config_format=json", None),
-        ("/get_world_size", None),
-        ("/init_weight_transfer_engine", {"init_info": init}),
-    ]
+    once = [("/get_world_size", None), ("/init_weight_transfer_engine", {"init_info": init})]
     assert server.seen == [health, *once, *update, health, *update]
     assert [name for name, _ in server.received] == ["a", "b"] * 2
-
-
-@pytest.mark.parametrize(
-    ("info", "problem"),
-    [
-        ({"weight_transfer_config": None, "model_config": {}}, "takes no weights"),
-        ({"weight_transfer_config": {}, "model_config": {"logprobs_mode": "raw_logprobs"}}, "gives raw_logprobs"),
-        (
-            {
-                "weight_transfer_config": {},
-                "model_config": {"logprobs_mode": "processed_logprobs", "max_model_len": 16384},
-            },
-            "holds 16384 tokens of a conversation, and rollout.context is 32000; start it with --max-model-len 32000",
-        ),
-    ],
-)
-def test_a_server_that_cannot_be_trained_with_is_refused(info: dict[str, Any], problem: str, server: Server) -> None:
-    server.info = {"vllm_config": info}
-    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), context=32_000)
-    with pytest.raises(UsageError, match=problem):
-        sender.send([], iter(()))
-    sender.close()
 
 
 def test_the_server_finds_the_trainer_at_the_address_on_the_way_to_it(server: Server) -> None:
     # The name of a machine often stands for 127.0.1.1, where no other machine finds it.
     sender = sender_to(server)
-    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     sender.close()
     [joined] = [body["init_info"] for path, body in server.seen if path == "/init_weight_transfer_engine"]
     assert joined["master_address"] == "127.0.0.1"
@@ -127,7 +103,7 @@ def test_a_server_that_cannot_forget_yet_is_asked_again(server: Server) -> None:
     # It answers with status 200, and keeps the keys and values of the old weights.
     sender = sender_to(server)
     server.resets = [False, False]
-    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     assert [path for path, _ in server.seen].count("/reset_prefix_cache") == 3
     sender.close()
 
@@ -136,7 +112,7 @@ def test_a_server_that_never_forgets_ends_the_run(server: Server) -> None:
     sender = sender_to(server, reset_s=0)
     server.resets = [False] * 9
     with pytest.raises(ModelUnavailableError, match=r"/reset_prefix_cache was refused .* does anybody else use"):
-        sender.send(DESCRIBED, iter(TENSORS.items()))
+        sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     sender.close()
 
 
@@ -153,13 +129,13 @@ def lose_a_server() -> None:
     with serving() as server:
         server.dies_after_s = 0.5
         settings = VllmSettings(base_url=server.url, refusal_s=0.1, lost_s=0.2)
-        WeightSender(settings, Broadcast(server)).send(DESCRIBED, iter(TENSORS.items()))
+        NcclSender(Servers(settings), Broadcast(server)).send(DESCRIBED, iter(TENSORS.items()), "run-1")
 
 
 def test_a_broadcast_to_a_server_that_died_ends_the_process() -> None:
     here = Path(__file__)
     path = os.pathsep.join([str(here.parents[2]), str(here.parent)])
-    command = [sys.executable, "-c", "import test_weights; test_weights.lose_a_server()"]
+    command = [sys.executable, "-c", "import test_weights_nccl; test_weights_nccl.lose_a_server()"]
     ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
     assert "a server failed while it took the weights" in ended.stderr
@@ -172,7 +148,7 @@ class SlowSender:
     def __init__(self, taken: Path):
         self._taken = taken
 
-    def send(self, described: Any, tensors: Any) -> None:
+    def send(self, described: Any, tensors: Any, version: str) -> None:
         time.sleep(0.5)
         self._taken.touch()
 
@@ -184,7 +160,8 @@ def hand_over(taken: str) -> bool:
     trainer.config = SimpleNamespace(vllm=VllmSettings(base_url="http://server"))
     trainer.engine = SimpleNamespace(described=list, weights=lambda: iter(()))
     trainer.sender = SlowSender(Path(taken)) if rank() == 0 else None
-    trainer.hand_over()
+    trainer.versions, trainer.policy = "run", SimpleNamespace(writer=None)
+    trainer.hand_over(0)
     if not Path(taken).exists():
         raise UsageError(f"rank {rank()} began before the server had the weights")
     return True
@@ -197,10 +174,10 @@ def test_no_rank_begins_before_the_servers_have_all_weights(tmp_path: Path, monk
 
 def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:
     sender = sender_to(server, restart_s=60)
-    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     server.joined = 0  # it was started anew, and still loads its model
     server.statuses = [503]
-    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     sender.close()
     assert [name for name, _ in server.received] == ["a", "b"] * 2
     assert server.joined == 1
@@ -208,10 +185,10 @@ def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:
 
 def test_several_servers_share_the_tasks_and_get_the_same_weights(server: Server, second: Server) -> None:
     settings = VllmSettings(base_url=server.url, further_urls=(f"{second.url}/v1",), refusal_s=0.2)
-    sender = WeightSender(settings, QueueTransport(server, second))
-    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender = NcclSender(Servers(settings), QueueTransport(server, second))
+    sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     second.joined = 0  # one of them was started anew
-    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     sender.close()
     for each, offset in ((server, 1), (second, 3)):  # two workers each, after the trainer
         found = [body["init_info"] for path, body in each.seen if path == "/init_weight_transfer_engine"]
@@ -227,7 +204,8 @@ def test_several_servers_share_the_tasks_and_get_the_same_weights(server: Server
 
     asyncio.run(turns())
     prompts = [
-        {body["prompt"][0] for path, body in each.seen if path == "/v1/completions"} for each in (server, second)
+        {body["token_ids"][0] for path, body in each.seen if path == "/inference/v1/generate"}
+        for each in (server, second)
     ]
     assert prompts[0] | prompts[1] == set(range(8)) and prompts[0] and prompts[1] and not prompts[0] & prompts[1]
 
@@ -236,7 +214,7 @@ def test_a_server_that_does_not_come_back_ends_the_run(server: Server) -> None:
     sender = sender_to(server, restart_s=0)
     server.statuses = [503]
     with pytest.raises(ModelUnavailableError, match=r"/health: status 503: .* \(waited 0 s, vllm.restart_s\)"):
-        sender.send(DESCRIBED, iter(TENSORS.items()))
+        sender.send(DESCRIBED, iter(TENSORS.items()), "run-1")
     sender.close()
 
 
@@ -245,6 +223,6 @@ def test_an_update_that_fails_is_noticed_before_anything_is_sent(server: Server)
     server.loses_update = True
     sent = iter(TENSORS.items())
     with pytest.raises(ModelUnavailableError, match=r"/update_weights: status 500: .*a worker died"):
-        sender.send(DESCRIBED, sent)
+        sender.send(DESCRIBED, sent, "run-1")
     sender.close()
     assert next(sent)[0] == "a"  # a broadcast of it would wait for the worker for ever
