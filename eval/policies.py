@@ -136,6 +136,7 @@ def endpoint(model: ChatModel, purse: Purse, temperature: float = 0.0) -> Player
         "model": name,
         "temperature": temperature,
         "price": model.price.model_dump() if model.price is not None else None,
+        **({"most_tokens": model.most_tokens} if model.most_tokens is not None else {}),
     }
 
     @asynccontextmanager

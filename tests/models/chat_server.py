@@ -47,11 +47,8 @@ def said(content: str | None, calls: list[dict[str, Any]] | None = None, **rest:
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if calls:
         message["tool_calls"] = calls
-    return Answer(
-        json.dumps(
-            {"id": "1", "object": "chat.completion", "choices": [{"index": 0, "message": message}], **rest}
-        ).encode()
-    )
+    choice = {"index": 0, "finish_reason": "tool_calls" if calls else "stop", "message": message}
+    return Answer(json.dumps({"id": "1", "object": "chat.completion", "choices": [choice], **rest}).encode())
 
 
 @contextmanager

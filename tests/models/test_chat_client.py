@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -183,6 +184,37 @@ def test_a_refusal_stops_at_once_and_does_not_show_the_key(tmp_path: Path) -> No
         f"{server.base_url}: it refused (401: wrong key …); check the address, the key and the name of the model"
     )
     assert len(server.asked) == 1 and KEY not in str(vars(caught.value))
+
+
+LLAMA_CPP = "request (9031 tokens) exceeds the available context size (4096 tokens), try increasing it"
+VLLM = "This model's maximum context length is 4096 tokens. However, your request has 9031 input tokens."
+
+
+@pytest.mark.parametrize("told", [LLAMA_CPP, VLLM])
+def test_a_request_that_is_too_long_says_so(tmp_path: Path, told: str) -> None:
+    refusal = Answer(json.dumps({"error": {"message": told, "code": 400}}).encode(), 400)
+    with chat_server(refusal) as server, pytest.raises(UsageError) as caught:
+        run(server, tmp_path / "replies", lambda client: client.ask(request()))
+    assert str(caught.value) == (
+        f"{server.base_url}: it refused (400: {told}); "
+        "the request is too long for it: start it with a longer context, or take a model that has one"
+    )
+
+
+def test_a_server_that_has_no_answer_yet_says_why(tmp_path: Path) -> None:
+    loading = Answer(b'{"error":{"message":"Loading model","type":"unavailable_error","code":503}}', 503)
+    with chat_server(loading) as server, pytest.raises(ModelUnavailableError, match="it answered 503: Loading model"):
+        run(server, tmp_path / "replies", lambda client: shortened(client).ask(request()))
+
+
+def test_a_setting_bounds_every_reply(tmp_path: Path) -> None:
+    async def work(client: ChatClient) -> list[ChatReply]:
+        client.model = replace(client.model, most_tokens=40)
+        return [await client.ask(request()), await client.ask(request(max_tokens=30))]
+
+    with chat_server(counted("Hi")) as server:
+        run(server, tmp_path / "replies", work)
+    assert [asked["max_tokens"] for asked in server.asked] == [40, 30]
 
 
 def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(
@@ -516,8 +548,10 @@ def test_a_model_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) ->
         "https://api.openai.com/v1", "OPENAI_API_KEY", Price(input=0.25, output=2), True,
     )  # fmt: skip
     assert KEY not in repr(found)
-    local = model_from(LOCAL | {"TOOLSCALE_MODEL_AT_ONCE": "4", "TOOLSCALE_MODEL_TIMEOUT": "30"})
-    assert (local.endpoint.api_key_env, local.price, local.at_once, local.endpoint.timeout_s) == (None, None, 4, 30)
+    settings = {"TOOLSCALE_MODEL_AT_ONCE": "4", "TOOLSCALE_MODEL_TIMEOUT": "30", "TOOLSCALE_MODEL_TOKENS": "256"}
+    local = model_from(LOCAL | settings)
+    assert (local.endpoint.api_key_env, local.price, local.at_once) == (None, None, 4)
+    assert (local.endpoint.timeout_s, local.most_tokens, found.most_tokens) == (30, 256, None)
 
 
 PLANS = "without a model, use plans (GENERATOR=plans)"
@@ -540,6 +574,7 @@ HOW = "write dollars for a million tokens read and written, as 0.25/2"
         (LOCAL | {"TOOLSCALE_MODEL_PRICE": "2"}, f"TOOLSCALE_MODEL_PRICE is '2'; {HOW}"),
         (LOCAL | {"TOOLSCALE_MODEL_PRICE": "nan/2"}, f"TOOLSCALE_MODEL_PRICE is 'nan/2'; {HOW}"),
         (LOCAL | {"TOOLSCALE_MODEL_AT_ONCE": "0"}, "TOOLSCALE_MODEL_AT_ONCE is '0'; write a number from 1 on"),
+        (LOCAL | {"TOOLSCALE_MODEL_TOKENS": "0"}, "TOOLSCALE_MODEL_TOKENS is '0'; write a number from 1 on"),
         (LOCAL | {"TOOLSCALE_MODEL_BATCH": "yes"}, "TOOLSCALE_MODEL_BATCH is 'yes'; write 1 for yes, 0 for no"),
     ],
 )

@@ -15,10 +15,14 @@ Say = Callable[[dict[str, Any]], "tuple[int, str]"]
 """The request -> status and body."""
 
 
-def completion(message: dict[str, Any], prompt: int = 20, written: int = 10) -> tuple[int, str]:
-    """A chat completion with one choice."""
+def completion(
+    message: dict[str, Any], prompt: int = 20, written: int = 10, finish: str | None = None
+) -> tuple[int, str]:
+    """A chat completion with one choice. Servers end one that calls tools with another reason than one that says
+    something, and one that was cut with `length`, calls or not."""
     usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
+    finish = finish or ("tool_calls" if message.get("tool_calls") else "stop")
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", **message}}
     return 200, json.dumps(
         {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
     )

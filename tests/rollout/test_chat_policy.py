@@ -79,6 +79,20 @@ def test_a_right_answer_is_right_however_a_server_writes_it(tmp_path: Path, mess
     assert (rollout.right, rollout.answer, rollout.malformed) == (True, "8", 0)
 
 
+@pytest.mark.parametrize(
+    "cut",
+    [
+        {"content": '<tool_call>\n{"name": "calc'},  # llama.cpp, before it knows the call
+        {"content": "", "tool_calls": [call("calculator", {"expression": "7"})]},  # the last argument may be torn
+        {"content": "It is 8, and"},
+    ],
+)
+def test_a_message_that_was_cut_is_neither_an_answer_nor_a_call(tmp_path: Path, cut: dict[str, Any]) -> None:
+    rollout, asked = rollout_of(tmp_path, completion(cut, finish="length"), completion({"content": "8"}))
+    assert (rollout.right, rollout.malformed, rollout.uses()) == (True, 1, {})
+    assert "it was cut off before its end: write less" in asked[1]["messages"][-1]["content"]
+
+
 WRITTEN = CALCULATES["function"]
 TORN = "Write them again as one JSON object."
 

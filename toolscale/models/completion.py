@@ -77,6 +77,8 @@ def read_choice(body: bytes, key: str, with_calls: bool = False) -> Completion:
     refusal = refusal if isinstance(refusal, str) else ""
     if said.is_open:
         problem = problem or "its thoughts have no end: close them before you call a tool or answer"
+    if with_calls and finish == "length":  # the rest of a call may be missing, or its beginning be left as text
+        problem = problem or "it was cut off before its end: write less"
     problem = problem or fault
     if not (said.text.strip() or calls or refusal or problem):
         problem = "it has neither content nor calls"

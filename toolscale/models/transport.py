@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI  # first: htt
 
 from toolscale.errors import UsageError
 from toolscale.models.completion import GarbledError, excerpt
+from toolscale.patterns import regex
 from toolscale.records import Endpoint
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
@@ -32,6 +34,10 @@ MOST_BYTES = 8_000_000
 
 _SENT = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent"})
 """Headers that are sent. The library would add what OPENAI_* variables of the environment say, to whatever server."""
+
+_TOO_LONG = regex(r"context (?:size|length|window)|maximum context|too many tokens|prompt is too long", re.IGNORECASE)
+"""How servers say that a request does not fit: llama.cpp's `exceeds the available context size`, vLLM's and OpenAI's
+`maximum context length`."""
 
 _NOT_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
 """What ends a request before it is sent."""
@@ -55,6 +61,13 @@ class RefusedError(Exception):
     def __init__(self, status: int, reason: str):
         super().__init__(f"it refused ({status}: {reason or 'no reason given'})")
         self.status = status
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        if self.status in (400, 413, 422) and _TOO_LONG.search(str(self)):
+            return "the request is too long for it: start it with a longer context, or take a model that has one"
+        return "check the address, the key and the name of the model"
 
 
 class _Client(httpx2.AsyncClient):
@@ -124,8 +137,11 @@ def told_apart(
     status = error.status_code
     if status not in (408, 429) and status < 500:
         return RefusedError(status, excerpt(_said(error), secret))
-    limited = "the rate limit is reached (429)" if status == 429 else f"it answered {status}"
-    return NoAnswerError(limited, _told_to_wait(error.response.headers), is_busy=status in (429, 503))
+    reason = excerpt(_message_of(error), secret)  # not the page of a proxy
+    told = "the rate limit is reached (429)" if status == 429 else f"it answered {status}"
+    return NoAnswerError(
+        f"{told}: {reason}" if reason else told, _told_to_wait(error.response.headers), is_busy=status in (429, 503)
+    )
 
 
 def wait_before(attempt: int, error: NoAnswerError | None, chance: float) -> float:
@@ -198,9 +214,12 @@ def _lost(error: Exception, endpoint: Endpoint, secret: str) -> str:
 
 def _said(error: APIStatusError) -> str:
     """Return the reason that a refusal gives: its message, if it has one where OpenAI puts it."""
-    body = error.body
-    inner = body.get("message") if isinstance(body, dict) else None
-    return inner if isinstance(inner, str) else error.response.text
+    return _message_of(error) or error.response.text
+
+
+def _message_of(error: APIStatusError) -> str:
+    inner = error.body.get("message") if isinstance(error.body, dict) else None
+    return inner if isinstance(inner, str) else ""
 
 
 def _told_to_wait(headers: httpx2.Headers) -> float:

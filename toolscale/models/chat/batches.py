@@ -48,7 +48,7 @@ async def ask_ahead(client: ChatClient, requests: Sequence[ChatRequest], first_l
     batch might pass the cap.
     """
     endpoint, kept = client.model.endpoint, 0
-    wanted = {request.key(client.name): request for request in requests}
+    wanted = {request.key(client.name): request for request in map(client.bounded, requests)}
     secret = key_of(endpoint, f"the model {client.name!r}")
     async with open_client(endpoint, secret, most_bytes=MOST_BYTES) as openai:
         for number, asked in client.store.open_batches(endpoint.base_url):

@@ -106,6 +106,11 @@ class ChatClient:
         """The open client of the endpoint, for what is not a chat completion."""
         return self._openai
 
+    def bounded(self, request: ChatRequest) -> ChatRequest:
+        """Return a request as it is sent and kept: for no longer a reply than the settings of the model allow."""
+        most = self.model.most_tokens
+        return request if most is None or most >= request.max_tokens else replace(request, max_tokens=most)
+
     def line_of(self, request: ChatRequest) -> StageCost:
         """Return the line under which a request is booked; without a price its dollars are not known."""
         line = self.ledger.of(request.stage, self.name)
@@ -120,6 +125,7 @@ class ChatClient:
         none came until the deadline, UsageError if the server refuses, UnusableReplyError if what it sends is no chat
         completion, BudgetError if it might pass the cap.
         """
+        request = self.bounded(request)
         key = request.key(self.name)
         self.used[key] = None
         if (kept := self.store.get(key)) is not None:
@@ -132,7 +138,7 @@ class ChatClient:
 
     def lost_on(self, request: ChatRequest) -> Lost:
         """Return what was booked for tries of a request that came to nothing, and forget it."""
-        return self._lost.pop(request.key(self.name), Lost())
+        return self._lost.pop(self.bounded(request).key(self.name), Lost())
 
     def _over(self, key: str, done: asyncio.Task[ChatReply]) -> None:
         """Forget a request that is over. Whoever waited for it may have been cancelled meanwhile: then nobody else
@@ -148,6 +154,7 @@ class ChatClient:
         does not is shown to the model once, with what is wrong. UnusableReplyError if the next one does not either.
 
         `taken`: the replies that it took are put here, those that cannot be used too."""
+        request = self.bounded(request)
         reply = await self.ask(request)
         _note(taken, reply)
         value, wrong = _value_of(reply, request, problem)
@@ -259,7 +266,7 @@ class ChatClient:
             answer, self.dialect = await in_dialect(self.dialect, request, send)
         except RefusedError as error:
             where = self.model.endpoint.base_url
-            raise UsageError(f"{where}: {error}; check the address, the key and the name of the model") from error
+            raise UsageError(f"{where}: {error}; {error.remedy}") from error
         return answer
 
     def _charge(self, request: ChatRequest, read: int | None, wrote: int | None) -> None:

@@ -14,6 +14,7 @@ MODEL = "TOOLSCALE_MODEL"
 PRICE = "TOOLSCALE_MODEL_PRICE"
 AT_ONCE = "TOOLSCALE_MODEL_AT_ONCE"
 TIMEOUT = "TOOLSCALE_MODEL_TIMEOUT"
+TOKENS = "TOOLSCALE_MODEL_TOKENS"
 BATCH = "TOOLSCALE_MODEL_BATCH"
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """As every program calls them that asks such a server."""
@@ -30,6 +31,9 @@ class ChatModel:
     """None: not known, and nothing can be said of dollars."""
     at_once: int = 64
     """Requests that are under way at most; a server that is busy brings it down."""
+    most_tokens: int | None = None
+    """Tokens that one reply may have, whatever is asked for; none: as many as is asked for. A small model that repeats
+    itself writes all that it may."""
     by_batch: bool = False
     """Whether requests that are known beforehand go through the batch interface, at half the price."""
 
@@ -40,8 +44,8 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
 
     TOOLSCALE_MODEL: its name. OPENAI_BASE_URL (that of OpenAI without it) and OPENAI_API_KEY: where, and the key.
     TOOLSCALE_MODEL_PRICE: dollars for a million tokens read and written, `0.25/2`. TOOLSCALE_MODEL_AT_ONCE: requests
-    under way at most. TOOLSCALE_MODEL_TIMEOUT: seconds for one request. TOOLSCALE_MODEL_BATCH: 1 for the batch
-    interface.
+    under way at most. TOOLSCALE_MODEL_TIMEOUT: seconds for one request. TOOLSCALE_MODEL_TOKENS: tokens of one reply at
+    most. TOOLSCALE_MODEL_BATCH: 1 for the batch interface.
     """
     name, address, key = environ.get(MODEL, ""), environ.get(URL, ""), environ.get(KEY, "")
     if not name:
@@ -67,6 +71,7 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
         endpoint,
         price_of(environ.get(PRICE, "")),
         int(_number(environ, AT_ONCE, 64, least=1)),
+        int(_number(environ, TOKENS, 1, least=1)) if environ.get(TOKENS) else None,
         _switch(environ, BATCH),
     )
 
