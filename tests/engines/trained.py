@@ -26,7 +26,7 @@ RUN: Json = {
     # A model that was taught nothing is seldom right: what tells its attempts apart is whether they come to an end.
     "reward": {"kind": "outcome", "unusable_penalty": 0.5, "least_std": 0.01, "unanswered": "keep"},
     "optimizer": {"lr": 1.0e-5},
-    "checkpoint": {"every": 1},
+    "checkpoint": {"every": 1, "keep": 2},
     "metrics": {"plots": False, "rollouts_every": 1},
 }
 
