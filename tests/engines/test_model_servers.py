@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from toolscale.errors import UsageError
 from toolscale.models.chat import ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
 from toolscale.pipeline import synthesize
 from toolscale.records import Endpoint
+from toolscale.session.playable import Playable
 
 pytestmark = [needs_llamacpp, pytest.mark.xdist_group("engines"), pytest.mark.slow("tests/models/test_chat_client.py")]
 
@@ -124,13 +126,62 @@ EVALUATE = ["--config", "training/configs/smollm2_grpo.yaml", "--policy", "model
 )
 def test_verbs_that_try_tasks(server: Engine, dataset: Path, tmp_path: Path, verb: str, options: list[str]) -> None:
     named = [each.format(data=dataset, out=tmp_path / "out") for each in options]
-    environ = os.environ | {
-        "TOOLSCALE_MODEL": server.model,
-        "OPENAI_BASE_URL": f"{server.url}/v1",
-        "TOOLSCALE_MODEL_TOKENS": "32",
-    }
-    command = [sys.executable, "-m", "toolscale", verb, *named, "--replies", str(tmp_path / "replies"), "--json"]
-    ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=600, check=False)
+    ended = run_verb(server, verb, *named, "--replies", str(tmp_path / "replies"), tokens=32)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)
     assert httpx2.get(f"{server.url}/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("draft", ["kennel", "--in", "{out}", "--rounds", "1", "--intents", "6"]),
+        ("propose", ["mock", "--out", "{out}/mock", "--rounds", "1", "--intents", "1"]),
+        ("phrase", ["{domain}"]),
+        ("preferences", ["--out", "{out}", "--count", "1"]),
+    ],
+)
+def test_verbs_that_have_a_model_write(server: Engine, tmp_path: Path, verb: str, options: list[str]) -> None:
+    """A model as small as this writes nothing that can be kept: every request is answered, and the reason is a line."""
+    domain = shutil.copytree("environments/mock", tmp_path / "mock")
+    named = [each.format(domain=domain, out=tmp_path / "out") for each in options]
+    ended = run_verb(server, verb, *named, "--replies", str(tmp_path / "replies"), tokens=64)
+    total = json.loads(ended.stdout)["costs"][-1]
+    assert (total["replies"] > 0, total["output_tokens"] > 0, total["failures"]) == (True, True, 0)
+    assert ended.returncode in (0, 1, 2) and "Traceback" not in ended.stderr and "it refused" not in ended.stderr
+    assert (ended.returncode == 0) or ended.stderr.splitlines()[-1].startswith("toolscale: ")
+    assert ended.returncode == 0 or not (tmp_path / "out").exists()
+
+
+def test_a_judge_that_gives_no_verdict_leaves_a_message_undecided(server: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "messages"
+    synthesize("mock", folder, tasks=20, seed=0, turns="single", answer="message")
+    (tmp_path / "solutions").write_text(hedged(Playable(folder)))
+    judge = ["--judge-endpoint", f"{server.url}/v1", "--judge-model", server.model, "--judge-deadline", "500"]
+    named = [str(folder), str(tmp_path / "solutions"), *judge, "--judge-replies", str(tmp_path / "replies")]
+    ended = run_verb(server, "grade", *named, tokens=64)
+    [grade] = json.loads(ended.stdout)
+    assert grade["undecided"] == ("the judge gave no verdict" in grade["finding"])
+    assert ended.returncode == (1 if grade["undecided"] else 0), ended.stderr
+    assert not grade["undecided"] or "wrote what cannot be used, twice" in grade["finding"]
+
+
+def hedged(playable: Playable) -> str:
+    """Return a solution whose message no rule can grade."""
+    for task in map(playable.task, playable.ids):
+        if task.row_changes and [fact.kind for fact in task.communicate if not fact.withheld] == ["money"]:
+            right = playable.domain(task).key(task).right
+            calls = [call.model_dump(mode="json") for call in right.calls]
+            return json.dumps({"task": task.id, "calls": calls, "answer": f"I guess it may be so: {right.answer}"})
+    raise AssertionError("no task of the mock domain asks for one amount")
+
+
+def run_verb(server: Engine, verb: str, *options: str, tokens: int) -> subprocess.CompletedProcess[str]:
+    """Run a verb whose model is `server`, with so many tokens a reply at most."""
+    environ = os.environ | {
+        "TOOLSCALE_MODEL": server.model,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+        "TOOLSCALE_MODEL_TOKENS": str(tokens),
+    }
+    command = [sys.executable, "-m", "toolscale", verb, *options, "--json"]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=600, check=False)
