@@ -253,9 +253,11 @@ def _run_one(config: Config, out: Path) -> dict[str, Any]:
     return asyncio.run(run(config, out))
 
 
-async def run(config: Config, out: Path, work: Work | None = None, codec: Codec | None = None) -> dict[str, Any]:
-    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to
-    say."""
+async def run(
+    config: Config, out: Path, work: Work | None = None, codec: Codec | None = None, make: type[Trainer] = Trainer
+) -> dict[str, Any]:
+    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to say.
+    `make`: a trainer that looks at more."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     work = work or open_work(config.data, judge=config.judge)
@@ -270,7 +272,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
         async with work.bench, open_judge(shared(config.judge)) as work.bench.judge:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
             metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
-            trainer = Trainer(config, work, codec, engine, out)
+            trainer = make(config, work, codec, engine, out)
             try:
                 await train(trainer, out, metrics)
             finally:

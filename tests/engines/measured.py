@@ -12,7 +12,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
@@ -76,5 +75,4 @@ def told(apart: torch.Tensor) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    with patch.object(grpo, "Trainer", Measured):
-        asyncio.run(grpo.run(read_config(Path(sys.argv[1])), Path(sys.argv[2])))
+    asyncio.run(grpo.run(read_config(Path(sys.argv[1])), Path(sys.argv[2]), make=Measured))

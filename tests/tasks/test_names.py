@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from toolscale.errors import SpecError
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.lint import order_of
-from toolscale.tasks.names import ExpressionScope, Scratch, Unbound, compile_expression, conjuncts, parse_expression
+from toolscale.tasks.names import ExpressionScope, Scratch, Unbound, compile_expression, parse_expression
 
 SCOPE = ExpressionScope(
     rows={"bill": {"bill_id": "text", "amount_cents": "cents", "due_on": "date"}, "say": {"limit": "cents"}},

@@ -55,7 +55,7 @@ class Server(ThreadingHTTPServer):
         self.inspection = (
             "LlamaForCausalLM(\n  (embed_tokens): VocabParallelEmbedding(org_vocab_size=64, embedding_dim=8)"
         )
-        self.tokens: list[int] = []
+        self.tokens = [5, 6]
         """What it makes of any text."""
         self.weights = "default"
         """The version that it was told."""

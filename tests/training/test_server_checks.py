@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,14 +12,7 @@ from training.config import VllmSettings
 from training.server_checks import Expected, check
 from training.servers import Servers
 
-EXPECTED = Expected("LlamaForCausalLM", {"layers": 2, "width": 8, "words": 64}, ("a text", [1, 2]), 1024)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as found:
-        found.tokens = [1, 2]
-        yield found
+EXPECTED = Expected("LlamaForCausalLM", {"layers": 2, "width": 8, "words": 64}, ("a text", [5, 6]), 1024)
 
 
 def look(server: Server, **settings: Any) -> None:
@@ -47,8 +39,8 @@ def test_a_server_that_is_set_up_passes(server: Server) -> None:
             {},
             r"holds 512 tokens of a conversation, and rollout.context is 1024; start it with --max-model-len 1024",
         ),
-        ({"tokens": [1, 3]}, {}, r"has another tokenizer than model.path \(of one text it makes 2 tokens, ours 2, not"),
-        ({"tokens": [1]}, {}, r"has another tokenizer than model.path \(of one text it makes 1 tokens, ours 2, not"),
+        ({"tokens": [5, 7]}, {}, r"has another tokenizer than model.path \(of one text it makes 2 tokens, ours 2, not"),
+        ({"tokens": [5]}, {}, r"has another tokenizer than model.path \(of one text it makes 1 tokens, ours 2, not"),
         (
             {"info": {"vllm_config": {"model_config": {"logprobs_mode": "raw_logprobs"}}}},
             {},

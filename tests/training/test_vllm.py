@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_in_vllm import Server, serving, turn
+from stand_in_vllm import Server, turn
 from tiny_qwen import make_model
 
 from toolscale.errors import ModelUnavailableError, UsageError
@@ -18,12 +17,6 @@ from training.chat import ChatCodec
 from training.config import VllmSettings
 from training.generation import Completion, Request
 from training.vllm import VllmWriter
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as found:
-        yield found
 
 
 def write(server: Server, stop: frozenset[int] = frozenset({0}), **settings: Any) -> Completion:

@@ -29,18 +29,6 @@ from training.vllm import VllmWriter
 from training.weights_nccl import NcclSender, address_towards
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture
-def second() -> Iterator[Server]:
-    with serving() as found:
-        yield found
-
-
 class QueueTransport:
     """Carries tensors through the servers' queues."""
 

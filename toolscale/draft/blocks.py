@@ -14,7 +14,6 @@ from toolscale.yaml_files import read_yaml
 _BLOCK = regex(r"^```[ \t]*(?:[a-z]+[ \t]+)?([a-z]+\.(?:yaml|md))[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _ANY_BLOCK = regex(r"^```[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 MOST_CHARACTERS = 1_000_000
-NOT_ASKED = "is not asked for"
 
 
 def read_blocks(reply: str, allowed: Collection[str]) -> tuple[dict[str, Any], list[str]]:
@@ -34,7 +33,7 @@ def read_blocks(reply: str, allowed: Collection[str]) -> tuple[dict[str, Any], l
     wrong: list[str] = []
     for name, text in blocks:
         if name not in allowed:
-            wrong.append(f"{name} {NOT_ASKED}; write only {', '.join(sorted(allowed))}")
+            wrong.append(f"{name} is not asked for; write only {', '.join(sorted(allowed))}")
         elif name in found:
             wrong.append(f"{name} stands there twice; write one block for each file")
         elif name.endswith(".md"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from toolscale.draft.blocks import NOT_ASKED, parse_yaml
+from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
 from toolscale.draft.candidates import best_of, intents_cover, told, tools_cover
 from toolscale.draft.entries import dump, put_reply
@@ -166,7 +166,7 @@ class Drafter:
                 return self._restore(sound)
             if report.rounds == self.rounds:
                 return self._drop(report, step, issues, findings, len(brief.wishes))
-            allowed = _allowed(step, issues, findings[:FINDINGS])
+            allowed = _allowed(step, issues)
             correction = Correction(findings[:FINDINGS], allowed, tuple(unread))
             unread.clear()
             reply = await self._ask(anew(self._requests.again(step, correction), asked_before))
@@ -284,11 +284,11 @@ _SAID_OF: Mapping[str, tuple[str, ...]] = {
 """File of an earlier step -> words of findings that may mean it."""
 
 
-def _allowed(step: Step, issues: Sequence[SpecIssue], findings: Sequence[str]) -> list[str]:
-    """Return the files that may change where these findings are: those of the step, those that they name, and those of
+def _allowed(step: Step, issues: Sequence[SpecIssue]) -> list[str]:
+    """Return the files that may change where these issues are: those of the step, those that they name, and those of
     earlier steps that they may mean: the population, say, where rows are to be planted."""
-    about = [line for line in findings if NOT_ASKED not in line]
-    meant = {file for file in step.mended if any(word in line for word in _SAID_OF[file] for line in about)}
+    found = [str(issue) for issue in issues]
+    meant = {file for file in step.mended if any(word in line for word in _SAID_OF[file] for line in found)}
     named = {issue.file for issue in issues} - {"environment.yaml", "cases.yaml"}
     return sorted({*step.files, *meant, *named})
 

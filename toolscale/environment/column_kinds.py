@@ -34,9 +34,14 @@ def values_of_column(name: str, column_type: ColumnType, value: str | int) -> tu
     return ((kind_of_column(name, column_type), value),)
 
 
+def said_type(column_type: ColumnType) -> ColumnType:
+    """Return the type of what a description says of a column: of a datetime its date."""
+    return "date" if column_type == "datetime" else column_type
+
+
 def as_said(column_type: ColumnType, value: Any) -> Any:
-    """Return what a description says of a value: of a datetime its date."""
-    return value[:10] if column_type == "datetime" and isinstance(value, str) else value
+    """Return what a description says of a value, of the type that `said_type` gives."""
+    return value[:10] if said_type(column_type) != column_type and isinstance(value, str) else value
 
 
 def typed_value(kind: FactKind, value: Any) -> str | int | None:

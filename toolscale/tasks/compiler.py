@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from toolscale.environment.column_kinds import unit_of
+from toolscale.environment.column_kinds import said_type, unit_of
 from toolscale.environment.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import (
@@ -26,7 +26,7 @@ from toolscale.records import (
 )
 from toolscale.tasks.asking import asking
 from toolscale.tasks.lint import lint_plan
-from toolscale.tasks.lookups import Finder, finders, parameter_types, said_condition, said_type, step_columns
+from toolscale.tasks.lookups import Finder, finders, parameter_types, said_condition, step_columns
 from toolscale.tasks.names import (
     NO_TABLES,
     Expression,

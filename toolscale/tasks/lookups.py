@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from toolscale.environment.column_kinds import said_type
 from toolscale.environment.environment import Environment
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Column, CompiledReturn, CompiledTool
@@ -38,11 +39,6 @@ class Finder:
         found = value[self.result.name]
         listed = found if self.result.mode == "rows" else [] if found is None else [found]
         return [{column: row[output] for column, output in self.outputs.items()} for row in listed]
-
-
-def said_type(column_type: ColumnType) -> ColumnType:
-    """Return the type of what a description says of a column: of a datetime its date."""
-    return "date" if column_type == "datetime" else column_type
 
 
 def said_condition(role: str, column: str, column_type: ColumnType) -> str:
@@ -126,8 +122,8 @@ def _source(
             if (parent, column) in roots:
                 return Source(role, column, said=False)
     for column in said:
-        is_whole = environment.schema.tables[table].columns[column].type != "datetime"  # of which the date is said
-        if is_whole and (table, column) in consumed:
+        of_column = environment.schema.tables[table].columns[column].type
+        if (table, column) in consumed and said_type(of_column) == of_column:
             return Source("", column, said=True)
     return None
 

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.generators.sqlite import SQLiteGenerator
 
 from toolscale.environment.complaints import suggest
 from toolscale.errors import SpecError, SpecIssue
@@ -29,7 +28,6 @@ from toolscale.sql.statements import compile_select
 NO_TABLES = SchemaSpec.trusted(tables={})
 
 _WORD = regex(r"\w+")
-_ALL = "all_rows__"
 _SCHEMAS: dict[int, SchemaSpec] = {}
 """Schemas by identity: their statements are kept as long as they are."""
 
@@ -110,39 +108,6 @@ def _where_to_look(error: sqlglot.errors.SqlglotError) -> str:
 def _parse(sql: str) -> exp.Expr:
     """Parse a SELECT once: evolved plans share most of their expressions."""
     return sqlglot.parse_one(sql, read="sqlite")
-
-
-class _AsWritten(SQLiteGenerator):
-    """Writes `x IS NOT NULL` and `x NOT IN (…)` as people do, where sqlglot puts the NOT in front."""
-
-    def not_sql(self, expression: exp.Not) -> str:
-        test = expression.this
-        left = self.sql(test, "this")
-        if isinstance(test, exp.Is):
-            return f"{left} IS NOT {self.sql(test, 'expression')}"
-        if isinstance(test, exp.In | exp.Between | exp.Like | exp.Glob):
-            return f"{left} NOT{self.sql(test).removeprefix(left)}"
-        return str(super().not_sql(expression))
-
-
-@lru_cache(maxsize=8192)
-def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
-    """Split a predicate at its top-level ANDs. `{all}`, the rows that a role is chosen from, may stand in it for a
-    relation."""
-    node: exp.Expr = parse_expression(text.replace("{all}", _ALL), file, place)
-    found: list[str] = []
-
-    def walk(part: exp.Expr) -> None:
-        if isinstance(part, exp.And):
-            walk(part.left)
-            walk(part.right)
-        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
-            walk(part.this)
-        else:
-            found.append(_AsWritten(dialect="sqlite").generate(part).replace(_ALL, "{all}"))
-
-    walk(node)
-    return tuple(found)
 
 
 def bind_names(node: exp.Expr, names: Collection[str]) -> tuple[exp.Expr, frozenset[str]]:

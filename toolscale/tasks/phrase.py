@@ -15,9 +15,9 @@ from toolscale.language.phrasing import expand_choices
 from toolscale.language.render import render, with_unit
 from toolscale.patterns import regex
 from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Request, Tense
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.dialogue import NOTHING_HELD, Held, is_anonymous, replies_of, speaker_of
 from toolscale.tasks.message import MORE, PLACE, compose_message, signed
-from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
 
 _MORE = regex(r"\s*\{" + MORE + r"(?:_\d+)?\}")

@@ -12,6 +12,7 @@ from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.names import (
     Bind,
     Expression,
@@ -20,7 +21,6 @@ from toolscale.tasks.names import (
     binds_of,
     compile_expression,
     compile_statement,
-    conjuncts,
 )
 from toolscale.tasks.plan import Plan
 

@@ -20,8 +20,9 @@ from toolscale.records import ColumnType, Rule
 from toolscale.sandbox.base import Rows
 from toolscale.sql.compiled import Column, CompiledTool
 from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.lookups import parameter_types, root_column
-from toolscale.tasks.names import Expression, bound_values, compile_expression, conjuncts
+from toolscale.tasks.names import Expression, bound_values, compile_expression
 from toolscale.tasks.plan import CallPlan, RulePlan
 from toolscale.tasks.record import Recorder
 from toolscale.tasks.word_check import issues_of, usual_form

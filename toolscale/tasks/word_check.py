@@ -11,8 +11,9 @@ from toolscale.patterns import regex
 from toolscale.records import ColumnType, Private, Quantity, Role
 from toolscale.sql.statements import compile_condition
 from toolscale.tasks.compiler import SLOT_TYPES, starting_scope
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.lookups import parameter_types, step_columns
-from toolscale.tasks.names import ExpressionScope, compile_expression, conjuncts, free_names
+from toolscale.tasks.names import ExpressionScope, compile_expression, free_names
 
 FILE = "language.yaml"
 _PLACE = regex(r"\{(\w+)\}")

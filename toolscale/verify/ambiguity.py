@@ -10,14 +10,16 @@ from typing import Any
 
 from sqlglot import exp
 
+from toolscale.environment.column_kinds import said_type
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.language.render import contains_words
 from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.lint import SIZES, order_of
-from toolscale.tasks.lookups import said_condition, said_type
+from toolscale.tasks.lookups import said_condition
 from toolscale.tasks.names import (
     Bind,
     ExpressionScope,
@@ -25,7 +27,6 @@ from toolscale.tasks.names import (
     binds_of,
     bound_values,
     compile_statement,
-    conjuncts,
     parse_expression,
     relation_key,
 )

@@ -59,6 +59,7 @@ def with_gate(judged: Judged, result: GateResult) -> Judged:
 
 
 EVERY_GROUP = 10
+"""Tasks for each group of streams from which on every group has one."""
 
 Weights = tuple[Mapping[str, float], ...]
 """Groups of streams, each stream -> the share of all tasks that it should give."""

@@ -9,12 +9,12 @@ from toolscale.environment.environment import Environment
 from toolscale.language.phrasing import alternatives
 from toolscale.patterns import regex
 from toolscale.records import CallStep, IfStep, Intent, Quantity, Slot, Tell
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.evolution.descriptions import lookalike
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_expression, rename_places, rename_steps, rename_tell
 from toolscale.tasks.evolution.words import appended, free_name
-from toolscale.tasks.names import conjuncts
 
 _PLACE = regex(r"\{(\w+)\}")
 

@@ -8,10 +8,10 @@ from toolscale.environment.environment import Environment
 from toolscale.language.phrasing import alternatives
 from toolscale.records import CallStep, Intent, Request, Role, Rule, Tell
 from toolscale.tasks.asking import DENIED
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.lawful import broken_case, calls_of_steps
 from toolscale.tasks.message import NEXT
-from toolscale.tasks.names import conjuncts
 
 
 def refuse_options(environment: Environment, intent: Intent) -> Iterator[str]:

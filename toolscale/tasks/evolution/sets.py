@@ -9,8 +9,8 @@ from toolscale.environment.environment import Environment
 from toolscale.language.phrasing import alternatives
 from toolscale.patterns import regex
 from toolscale.records import CallStep, EachStep, Intent, Request, Tell
+from toolscale.tasks.conjuncts import conjuncts
 from toolscale.tasks.evolution.inapplicable import Inapplicable
-from toolscale.tasks.names import conjuncts
 
 _PARAMETER = regex(r"\{(\w+)\}")
 
