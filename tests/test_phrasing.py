@@ -144,6 +144,14 @@ def test_an_endpoint_that_answers_rubbish_is_one_line_and_changes_nothing(
     assert not (library / "frames.yaml").exists()
 
 
+def test_the_example_of_the_prompt_is_no_reason(
+    server: ChatServer, writer: Writer, library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writer.always = json.dumps({"messages": [], "nobody": "why hardly anybody would come with this"})
+    phrased(capsys, library, "--shape", "return_all")
+    assert not (library / "frames.yaml").exists()
+
+
 def test_a_cap_on_dollars_stops_it_and_a_second_call_goes_on(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch, library: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
