@@ -233,6 +233,9 @@ class DataSettings(Settings):
     """Dataset folders of `toolscale synthesize`, whose training split gives the environment tasks."""
     domains: dict[str, int] = Field(default_factory=dict)
     """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
+    verifier: Literal["whole", "rows"] = "whole"
+    """What environment tasks are graded by in training; `rows`: by the rows at the end alone, and the answer is not
+    read. It is there to show what a weaker verifier teaches. Evaluation is by the whole one."""
     wording: Literal["train", "test"] = "train"
     """The split from which questions and wishes come. Its words are by other people than those of the other split."""
     wish_words: Literal["plain", "train", "test"] | None = None
@@ -412,6 +415,9 @@ class SftConfig(RunSettings):
     """JSONL files, one {"messages": […], "tools": […]} a line."""
     datasets: tuple[str, ...] = ()
     """Dataset folders of `toolscale synthesize`: the golden trajectories of their training splits."""
+    decoys: int | None = Field(default=None, ge=0)
+    """A conversation of a dataset shows the tools that it calls and so many others; none: all that its domain has. A
+    long list is most of what is read, and the tasks that are played afterwards have it whole."""
     epochs: int = Field(default=1, ge=1)
     steps: int | None = Field(default=None, ge=1)
     """So many steps instead of epochs: whoever has fewer conversations reads them more often."""

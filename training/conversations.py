@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
 from toolscale.exports.golden import golden_trajectories
 from toolscale.records import TokenTrace
@@ -34,11 +36,25 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
         yield found
 
 
-def golden_conversations(folder: Path) -> Iterator[Conversation]:
+def golden_conversations(folder: Path, decoys: int | None = None) -> Iterator[Conversation]:
     """Yield the golden trajectories of the training split of a dataset: request, calls one by one with their results,
-    final message."""
+    final message. `decoys`: with the tools that a trajectory calls and so many others; none: with all."""
     for golden in golden_trajectories(folder, ("train",)):
-        yield {"messages": golden.messages, "tools": list(golden.tools)}
+        tools = list(golden.tools)
+        if decoys is not None:
+            called = {call.name for call in golden.task.golden_calls}
+            tools = among_decoys(tools, called, decoys, random.Random(f"decoys|{golden.task.id}"))
+        yield {"messages": golden.messages, "tools": tools}
+
+
+def among_decoys(
+    tools: Sequence[dict[str, Any]], called: Collection[str], decoys: int, rng: random.Random
+) -> list[dict[str, Any]]:
+    """The tools that are called, the one that answers, and so many of the others, in their order."""
+    wanted = {FINAL_ANSWER, *called}
+    others = [name for each in tools if (name := each["function"]["name"]) not in wanted]
+    kept = wanted | set(rng.sample(others, min(decoys, len(others))))
+    return [each for each in tools if each["function"]["name"] in kept]
 
 
 def encode_conversation(codec: Codec, conversation: Conversation) -> TokenTrace:

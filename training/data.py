@@ -28,6 +28,7 @@ from toolscale.questions.generate import two_step_question
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Split, Task
 from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import check_gradable
 from toolscale.rollout.offering import (
     ALIASES,
@@ -40,13 +41,14 @@ from toolscale.rollout.offering import (
     generated,
 )
 from training.config import DataSettings
+from training.let_through import RowsOnly
 
 LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
-_EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0}
-"""Settings that only training has, as they are where something is measured: no expert is invented, and no user comes
-oftener than by chance, or in other words than those that are asked for."""
+_EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0, "verifier": "whole"}
+"""Settings that only training has, as they are where something is measured: no expert is invented, no user comes
+oftener than by chance, or in other words than those that are asked for, and the whole verifier grades."""
 
 
 class Tasks(Protocol):
@@ -83,7 +85,7 @@ def open_work(settings: DataSettings, split: Split = "train", judge: JudgeSettin
     read final messages; without one there may be no task that ends in one.
     """
     catalogue = load_catalogue(Path(settings.catalogue))
-    tasks, domains = open_domains(settings.datasets, split)
+    tasks, domains = open_domains(settings.datasets, split, make=RowsOnly if settings.verifier == "rows" else Domain)
     check_gradable(tasks if settings.mixture.get(TOOLS) else (), judge, "data.datasets")
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))

@@ -34,6 +34,7 @@ def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]
     return points
 
 
+TASKS_OF = {"familiar": "known intents", "heldout": "new intents"}
 FRONTIER_TASKS = 512
 """Tasks of the sweep over weights."""
 PAIRS = {"cents": ("thrifty", "cost_usd"), "seconds": ("hasty", "latency_s")}
@@ -195,6 +196,36 @@ def draw_frontier(path: Path, runs: Sequence[Sequence[Mapping[str, float]]]) -> 
     )
     for panel in panels:
         panel.legend()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+@own_settings()
+def draw_curve(path: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Mapping[str, int]]) -> None:
+    """What runs of SFT make of tasks against how many conversations they read: golden calls made, and whole tasks
+    right, with 95 % intervals. `found`: benchmark -> run -> figures; `read`: run -> `conversations`, `wrong`. The
+    control is hollow; runs that go on with GRPO are not drawn."""
+    pyplot = _pyplot()
+    figure, panels = pyplot.subplots(1, 2, figsize=(10, 4), constrained_layout=True, sharey=True)
+    for colour, (benchmark, runs) in enumerate(found.items()):
+        points = sorted(
+            (own["conversations"], name, own["wrong"]) for name, own in read.items() if own and name in runs
+        )
+        for golden in (True, False):
+            own = [(count, runs[name]) for count, name, wrong in points if (wrong == 0) == golden]
+            look = {"color": f"C{colour}", "fmt": "o-" if golden else "o", "mfc": None if golden else "none"}
+            label = f"{TASKS_OF[benchmark]}{'' if golden else ', control'}"
+            for panel, shares in (
+                (panels[0], [each["reference"]["calls"] for _, each in own]),
+                (panels[1], [each["accuracy"] for _, each in own]),
+            ):
+                values = [100 * each["value"] for each in shares]
+                below = [100 * (each["value"] - each["low"]) for each in shares]
+                above = [100 * (each["high"] - each["value"]) for each in shares]
+                panel.errorbar([count for count, _ in own], values, yerr=[below, above], label=label, capsize=3, **look)
+    panels[0].set(title="golden calls made", xlabel="conversations read", ylabel="%", ylim=(-3, 100))
+    panels[1].set(title="whole tasks right", xlabel="conversations read")
+    panels[1].legend()
     figure.savefig(path, dpi=110, metadata={"Software": None})
     pyplot.close(figure)
 

@@ -41,7 +41,7 @@ def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
     """Read and encode all conversations; return those that are short enough, and how many are not. Raises UsageError if
     there are none, or if more than `most_left_out` of them are too long."""
     conversations = [each for name in config.conversations for each in read_conversations(Path(name))]
-    conversations += [each for name in config.datasets for each in golden_conversations(Path(name))]
+    conversations += [each for name in config.datasets for each in golden_conversations(Path(name), config.decoys)]
     samples = [Sample(encode_conversation(codec, each), 1.0, _setting(each)) for each in conversations]
     if not samples:
         raise UsageError("there is no conversation to learn from; name conversations or datasets")

@@ -45,7 +45,7 @@ from training.config_file import read_config
 from training.gguf import find_gguf, unpack
 from training.pointer.base import make_base
 from training.reference_share import reference_differences, reference_shares, right_of_unread
-from training.results import page_of
+from training.results import draw_curve, page_of
 from training.starting import run_command, run_program, write_json
 from training.tool_runs import (
     GOLDEN,
@@ -54,6 +54,7 @@ from training.tool_runs import (
     TRAINED,
     Run,
     Series,
+    chosen,
     model_of,
     prepare_conversations,
     seeded_model,
@@ -208,13 +209,14 @@ def carry_out(
 def write_page(
     out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Any], where: str, sft: SftConfig
 ) -> None:
-    """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `read`: what each run read; `where`:
-    the machine; `sft`: how it was read."""
+    """Write figures.json, README.md and curve.png. `found`: benchmark -> policy -> figures; `read`: what each run read;
+    `where`: the machine; `sft`: how it was read."""
     scratch = sft.model.codec == "pointer"
-    facts = {"where": where, "domain": DOMAIN, "scratch": scratch, "steps": sft.steps}
+    facts = {"where": where, "domain": DOMAIN, "scratch": scratch, "steps": sft.steps, "epochs": sft.epochs}
     page = page_of("tools.md.jinja", found=found, read=read, **facts)
     write_json(out / "figures.json", {"where": where, "read": read, "benchmarks": found})
     write_file(out / "README.md", page.encode())
+    draw_curve(out / "curve.png", found, read)
 
 
 def machine() -> str:
@@ -247,13 +249,18 @@ def machine() -> str:
     "--varied", type=click.IntRange(1), help="Tasks of runs that read plain ones, evolved ones, other orders."
 )
 @click.option("--closed", multiple=True, metavar="RUN", help="A run that goes on with GRPO, such as whole-0.")
+@click.option("--closed-seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each such run.")
+@click.option("--rows", is_flag=True, help="Each such run also with a reward that looks at the rows alone.")
+@click.option("--only", multiple=True, metavar="RUN", help="Runs that are made.  [default: all]")
 @click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
 @click.option("--played", type=click.IntRange(1), default=PLAYED_TASKS, show_default=True, help="Tasks of a benchmark.")
 @click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Runs at one time.")
-def command(out: Path, work: Path, tasks: int | None, played: int, at_once: int, **series: Any) -> None:
+def command(
+    out: Path, work: Path, tasks: int | None, played: int, at_once: int, only: tuple[str, ...], **series: Any
+) -> None:
     """Fine-tune and play all variants, and write the tables."""
     console, shared = Console(), Series(**series)
-    table = Table(out, work, shared.runs(), read_config(shared.sft, SftConfig))
+    table = Table(out, work, chosen(shared.runs(), only), read_config(shared.sft, SftConfig))
     prepare(work, shared, tasks, played)
 
     def play_one(run: Run) -> None:

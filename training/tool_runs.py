@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -29,7 +29,7 @@ from training.starting import run_program, write_json
 MODEL, TRAINED, OTHER = "model", "trained", "other"
 """Folders: the model that runs begin with, the dataset that they read, and one of another seed."""
 GOLDEN = "golden"
-UNTRAINED, SHUFFLED, CLOSED = "untrained", "shuffled", "grpo"
+UNTRAINED, SHUFFLED, CLOSED, ROWS = "untrained", "shuffled", "grpo", "rows"
 WEAKER = ("state only", "names of calls")
 """Verifiers that overlook something (docs/grading.md), and admit what a run reads."""
 VARIED = ("plain", "evolved", "orders")
@@ -51,6 +51,8 @@ class Run:
     """What it reads, without the ending .jsonl."""
     begins: str | None = None
     """GRPO from the model of this run; else SFT from the model before training."""
+    verifier: Literal["whole", "rows"] = "whole"
+    """What grades the attempts of GRPO."""
     beside: str | None = None
     """The run whose figures its own are compared with; none: the first whole one."""
 
@@ -72,6 +74,10 @@ class Series:
     """Tasks of the runs that read plain ones, evolved ones, and other orders of calls; none: there are no such runs."""
     closed: tuple[str, ...] = ()
     """The runs that go on with GRPO."""
+    closed_seeds: int = 1
+    """Of each of these."""
+    rows: bool = False
+    """Each of these once more, graded by the rows alone."""
 
     def runs(self) -> list[Run]:
         """All runs, the most telling first: a stop leaves the better part of the table. A run that goes on from another
@@ -88,13 +94,32 @@ class Series:
         planned, waiting = list[Run](), list[Run]()
         for run in made:
             planned += [run, *waiting]
-            closed = Run(f"{run.name}-{CLOSED}", begins=run.name, beside=run.name)
-            waiting = [closed] if run.name in self.closed else []
+            waiting = self._closed(run.name) if run.name in self.closed else []
         return [*planned, *waiting, Run(UNTRAINED)]
+
+    def _closed(self, name: str) -> list[Run]:
+        """What goes on from a run with GRPO: each seed, and beside it the same seed with the weaker reward."""
+        made = list[Run]()
+        for seed in range(self.closed_seeds):
+            whole = f"{name}-{CLOSED}" + (f"-{seed}" if seed else "")
+            made.append(Run(whole, seed, begins=name, beside=name))
+            if self.rows:
+                made.append(Run(f"{whole}-{ROWS}", seed, begins=name, verifier="rows", beside=whole))
+        return made
 
     def _drawn(self, name: str, count: int | None) -> Run:
         """A run that reads so many tasks of its own source, to be compared with one that reads as many golden ones."""
         return Run(f"{name}-0", source=f"{name}-{count}", beside=f"{count}-0" if count in self.fewer else None)
+
+
+def chosen(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+    """The runs that are named, and what they go on from; all, where none is named. UsageError for a name that none
+    has."""
+    known = {run.name: run for run in runs}
+    if unknown := next((name for name in only if name not in known), None):
+        raise UsageError(f"--only {unknown}: is none of the runs; give one of {', '.join(known)}")
+    wanted = {*only, *(begins for name in only if (begins := known[name].begins))} or set(known)
+    return [run for run in runs if run.name in wanted]
 
 
 def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
@@ -120,7 +145,8 @@ def _opening(conversation: Conversation) -> list[Mapping[str, Any]]:
 def prepare_conversations(series: Series, work: Path) -> None:
     """Write what the runs read from, unless it is there: all golden conversations, what weaker verifiers admit, and
     some kinds of tasks apart. Beside what is not all golden stands how much of it is wrong."""
-    _prepare(work / f"{GOLDEN}.jsonl", lambda: golden_conversations(work / TRAINED))
+    decoys = read_config(series.sft, SftConfig).decoys
+    _prepare(work / f"{GOLDEN}.jsonl", lambda: golden_conversations(work / TRAINED, decoys))
     for name in WEAKER if series.weaker is not None else ():
         stem = f"{name}-{series.weaker}"
         if not (work / f"{stem}.jsonl").exists():
@@ -195,7 +221,7 @@ def fine_tuning(run: Run, series: Series, work: Path) -> SftConfig:
 def closed_loop(run: Run, series: Series, work: Path) -> Config:
     """The configuration of a run of GRPO."""
     config: Config = read_config(series.grpo, Config)
-    data = config.data.model_copy(update={"datasets": (str(work / TRAINED),)})
+    data = config.data.model_copy(update={"datasets": (str(work / TRAINED),), "verifier": run.verifier})
     return _beginning(config, run, work / str(run.begins) / "model", {"data": data})
 
 

@@ -13,13 +13,14 @@ import yaml
 from tiny_qwen import make_model, make_tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
 from toolscale.records import TokenTrace
 from training.batch import Sample, make_batch
 from training.chat import ChatCodec
 from training.config import SftConfig
 from training.config_file import read_config
-from training.conversations import encode_conversation, golden_conversations, read_conversations
+from training.conversations import Conversation, encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine
 from training.metrics import read_metrics
 from training.sft import load_samples, run, share_beginnings
@@ -167,6 +168,24 @@ def test_gradients_of_many_micro_batches_are_summed_in_float32(stage: str, tmp_p
         engine.deepspeed.step()
         norms.append(float(engine.deepspeed.get_global_grad_norm()))
     assert norms[1] == pytest.approx(norms[0], rel=0.02)
+
+
+def test_a_conversation_may_show_what_it_calls_and_a_few_others_instead_of_all_tools(mock_dataset: Path) -> None:
+    def names(conversation: Conversation) -> list[str]:
+        return [tool["function"]["name"] for tool in conversation["tools"]]
+
+    def called(conversation: Conversation) -> set[str]:
+        said = [message for message in conversation["messages"] if message["role"] == "assistant"]
+        return {call["function"]["name"] for message in said for call in message.get("tool_calls", ())}
+
+    every, bare = list(golden_conversations(mock_dataset)), list(golden_conversations(mock_dataset, 0))
+    some, again = (list(golden_conversations(mock_dataset, 2)) for _ in range(2))
+    assert some == again
+    assert [each["messages"] for each in some] == [each["messages"] for each in every]
+    for whole, few, none in zip(every, some, bare, strict=True):
+        assert set(names(none)) == called(whole) | {FINAL_ANSWER} & set(names(whole))
+        assert set(names(none)) <= set(names(few)) and len(names(few)) == min(len(names(none)) + 2, len(names(whole)))
+        assert names(few) == [name for name in names(whole) if name in names(few)]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from training.tool_runs import (
     VARIED,
     Run,
     Series,
+    chosen,
     exchanged,
     prepare_conversations,
     varied_conversations,
@@ -63,6 +64,23 @@ def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
     assert names == [*first, "evolved-0", "orders-0", "whole-1", "whole-2", "untrained"]
     last = Series(SFT, PLAYED, closed=("100-0",)).runs()
     assert [run.name for run in last] == ["whole-0", "shuffled-0", "100-0", "100-0-grpo", "untrained"]
+
+
+def test_grpo_goes_on_with_each_seed_and_with_a_reward_that_looks_at_the_rows_alone() -> None:
+    runs = Series(SFT, PLAYED, fewer=(), closed=("whole-0",), closed_seeds=2, rows=True).runs()
+    told = {run.name: (run.seed, run.begins, run.verifier, run.beside) for run in runs if run.begins}
+    assert told == {
+        "whole-0-grpo": (0, "whole-0", "whole", "whole-0"),
+        "whole-0-grpo-rows": (0, "whole-0", "rows", "whole-0-grpo"),
+        "whole-0-grpo-1": (1, "whole-0", "whole", "whole-0"),
+        "whole-0-grpo-1-rows": (1, "whole-0", "rows", "whole-0-grpo-1"),
+    }
+    assert [run.name for run in chosen(runs, ("whole-0-grpo-1",))] == ["whole-0", "whole-0-grpo-1"]
+    assert chosen(runs, ()) == runs
+    with pytest.raises(
+        UsageError, match="--only whole-7: is none of the runs; give one of whole-0, shuffled-0, whole-0-grpo, "
+    ):
+        chosen(runs, ("whole-7",))
 
 
 def test_a_run_is_compared_with_one_that_read_as_much() -> None:
