@@ -19,8 +19,8 @@ from toolscale.canonical import canonical_json
 from toolscale.exports.golden import golden_trajectories
 from toolscale.session import Sessions
 
-TURNS, COMPLETION = 12, 1536
-"""Calls of a rollout, and tokens of all its turns with what tools return: TRL bounds those together."""
+TOKENS_OF_TURN = 160
+"""Of a turn with what its tool returns: TRL bounds all turns of a rollout together."""
 
 
 class Episode:
@@ -85,7 +85,7 @@ class Clock(TrainerCallback):
             self.rewards.append(logs["reward"])
 
 
-def train(model: str, dataset: str, steps: int, prompts: int, samples: int) -> dict[str, Any]:
+def train(model: str, dataset: str, steps: int, prompts: int, samples: int, turns: int) -> dict[str, Any]:
     """Make the steps; return the figures."""
     torch.set_num_threads(2)
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
@@ -106,8 +106,8 @@ def train(model: str, dataset: str, steps: int, prompts: int, samples: int) -> d
         gradient_accumulation_steps=prompts,
         generation_batch_size=prompts * samples,
         num_generations=samples,
-        max_completion_length=COMPLETION,
-        max_tool_calling_iterations=TURNS,
+        max_completion_length=turns * TOKENS_OF_TURN,
+        max_tool_calling_iterations=turns,
         temperature=1.0,
         learning_rate=1e-5,
         lr_scheduler_type="constant",
@@ -140,6 +140,6 @@ if __name__ == "__main__":
     figures = train(
         wanted["model"],
         wanted["dataset"],
-        **{name: int(wanted[name]) for name in ("steps", "prompts", "samples")},
+        **{name: int(wanted[name]) for name in ("steps", "prompts", "samples", "turns")},
     )
     told.write_text(json.dumps(figures), encoding="utf-8")

@@ -22,6 +22,10 @@ import yaml
 from bench.memory import run_measured
 
 CONFIG = Path("training/configs/smollm2_grpo.yaml")
+TURNS, TURN = 5, 64
+"""Turns of a rollout, and tokens of a turn, at most: a model that learned little comes to an end late."""
+LOOKS = 3.0
+"""Seconds between two looks at the memory."""
 ALONE = (
     "DS_ACCELERATOR=cpu",
     "TRL_EXPERIMENTAL_SILENCE=1",
@@ -42,8 +46,8 @@ def our_config(model: Path, dataset: Path, steps: int, prompts: int, samples: in
     read: dict[str, Any] = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
     read |= {"steps": steps, "processes": 1, "threads": 2}
     read["model"] |= {"path": str(model)}
-    read["data"] |= {"datasets": [str(dataset)]}
-    read["rollout"] |= {"prompts": prompts, "samples": samples}
+    read["data"] |= {"datasets": [str(dataset)], "limits": {"turns": TURNS}}
+    read["rollout"] |= {"prompts": prompts, "samples": samples, "max_new_tokens": TURN}
     read["checkpoint"] = {"every": 1000, "keep": 1}
     read["alarms"] = {"no_groups": "warn"}
     return read
@@ -53,7 +57,7 @@ def run_ours(model: Path, dataset: Path, steps: int, prompts: int, samples: int,
     """Our loop, in a process of its own."""
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump(our_config(model, dataset, steps, prompts, samples)), encoding="utf-8")
-    _, memory = run_measured([sys.executable, "-m", "training.grpo", str(config), "--out", str(folder / "run")])
+    _, memory = run_measured([sys.executable, "-m", "training.grpo", str(config), "--out", str(folder / "run")], LOOKS)
     lines = [json.loads(line) for line in (folder / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     return {
         "seconds": [line["seconds"] for line in lines],
@@ -67,8 +71,8 @@ def run_trl(model: Path, dataset: Path, steps: int, prompts: int, samples: int, 
     """TRL's loop, in a process of its own."""
     told = folder / "told.json"
     arguments = {"model": model, "dataset": dataset, "steps": steps, "prompts": prompts, "samples": samples}
-    wanted = json.dumps({name: str(value) for name, value in arguments.items()} | {"told": str(told)})
-    _, memory = run_measured(["env", *ALONE, sys.executable, "-m", "bench.loop_of_trl", wanted])
+    wanted = json.dumps({name: str(value) for name, value in arguments.items()} | {"told": str(told), "turns": TURNS})
+    _, memory = run_measured(["env", *ALONE, sys.executable, "-m", "bench.loop_of_trl", wanted], LOOKS)
     found: Found = json.loads(told.read_text(encoding="utf-8"))
     return found | {"memory": memory}
 

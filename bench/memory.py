@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PERIOD = 0.1
-"""Seconds between two looks."""
+"""Seconds between two looks. A look at a process of several GB takes a tenth of a second of the system's time."""
 
 
-def run_measured(command: list[str]) -> tuple[float, float]:
+def run_measured(command: list[str], period: float = PERIOD) -> tuple[float, float]:
     """Run a command; return wall seconds and the highest sum of MB over its processes. Raises CalledProcessError.
 
     A sum counts if two looks, one after the other, saw it: until a new process runs its own program it shares the
@@ -22,7 +22,7 @@ def run_measured(command: list[str]) -> tuple[float, float]:
         while process.poll() is None:
             now = sum(_kilobytes(pid) for pid in _family(process.pid))
             peak, before = max(peak, min(before, now)), now
-            time.sleep(PERIOD)
+            time.sleep(period)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     return time.perf_counter() - start, peak / 1024
