@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eval.recorded.tau2_files import Simulation, Source, Tau2Task, read_run, read_task
 
 from eval.cli import main
 from eval.comparing import compare_folders
@@ -17,6 +16,7 @@ from eval.records import Settings
 from eval.running import Wanted, run_benchmark
 from eval.storage import read_results
 from toolscale.errors import UsageError
+from toolscale.tau2.files import Simulation, Source, Tau2Task, read_run, read_task
 
 BOOK = {"action_id": "1", "name": "book_slot", "arguments": {"slot": "s1", "notes": '{"a": 1}'}}
 LOOK = {"action_id": "2", "name": "get_slot", "arguments": {"slot": "s1"}}

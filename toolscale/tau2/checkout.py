@@ -15,7 +15,8 @@ from toolscale.text_files import printable
 TAU2 = "1.0.1"
 """The version of tau2 whose files and rules are known here."""
 
-GET = f"git clone --branch v{TAU2} https://github.com/sierra-research/tau2-bench"
+HOME = "https://github.com/sierra-research/tau2-bench"
+GET = f"git clone --branch v{TAU2} {HOME}"
 INSTALL = "python3.12 -m venv .venv && .venv/bin/pip install -e ."
 REMEDY = f"give the folder of a domain in data/tau2/domains of a checkout of tau2-bench {TAU2}"
 OLDEST = (3, 12)
@@ -86,7 +87,7 @@ def domains_of(folder: Path) -> list[str]:
     """Return the domains of a checkout. UsageError if the folder is none."""
     domains = folder / "src" / "tau2" / "domains"
     if not domains.is_dir():
-        raise UsageError(f"{folder}: is no checkout of tau2-bench (src/tau2/domains is missing); {GET}")
+        raise UsageError(f"{folder}: it is no checkout of tau2-bench (src/tau2/domains is missing); git clone {HOME}")
     return sorted(path.parent.name for path in domains.glob("*/environment.py"))
 
 
