@@ -24,6 +24,7 @@ from toolscale.audit.tau2 import Driven, read_driver
 from toolscale.cli import main
 from toolscale.errors import ProgramError, UsageError
 from toolscale.tau2.checkout import Checkout, open_checkout
+from toolscale.tau2.driver import IDLE
 from toolscale.tau2.driving import drive, read_lines
 from toolscale.tau2.process import Place
 
@@ -114,6 +115,14 @@ def test_a_value_that_a_call_has_from_an_earlier_one_is_told_once() -> None:
 BANK = Path(__file__).with_name("stand_in_tau2.py")
 
 
+def bank_python(folder: Path) -> Path:
+    """A Python that seems to have a tau2 with the domain `bank`."""
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BANK}" "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
 def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "src" / "tau2" / "domains" / "bank").mkdir(parents=True)
     (tmp_path / "src" / "tau2" / "domains" / "bank" / "environment.py").touch()
@@ -121,10 +130,7 @@ def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> No
     data.mkdir(parents=True)
     (data / "tasks.json").write_text("[]")
     (data / "db.json").write_text("{}")
-    program = tmp_path / "python"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BANK}" "$@"\n')
-    program.chmod(0o755)
-    audit = audit_source(f"tau2:{tmp_path}", domain="bank", python=program)
+    audit = audit_source(f"tau2:{tmp_path}", domain="bank", python=bank_python(tmp_path))
     tool, nobody = "call_discoverable_agent_tool", "nothing that was said before holds arguments.card_id"
     closes = f"{tool}(agent_tool_name='close_card', arguments='{{\"card_id\": "
     words = "an agent that makes no call and says 'I am sorry, I cannot do that.' gets the reward 1 (DB 1)"
@@ -145,6 +151,18 @@ def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> No
         ("unread", ("in its own data",), f"{tool}: {nobody} 'c8'; the database holds it"),
     ]
     assert (audit.tasks, audit.executed, audit.undecided) == (8, 15, ())
+
+
+def test_of_some_tasks_alone_it_is_asked_what_doing_nothing_is_worth(tmp_path: Path) -> None:
+    checkout, place = Checkout(tmp_path, bank_python(tmp_path), "1.0.1", BANK), Place(tmp_path / "x", {}, tmp_path)
+    done: list[tuple[int, int]] = []
+    lines = asyncio.run(drive(checkout, "bank", place, lambda *each: done.append(each), idle=["sound", "read twice"]))
+    said = {"said": IDLE, "judged": False}
+    assert list(lines) == [
+        {"kind": "idle", "id": "sound", "parts": {"DB": 0.0}, **said},
+        {"kind": "idle", "id": "read twice", "parts": {"DB": 0.0}, **said},
+    ]
+    assert done == [(1, 2), (2, 2)]
 
 
 def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:

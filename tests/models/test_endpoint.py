@@ -278,6 +278,16 @@ def test_calls_are_left_out_where_no_tools_were_handed_over() -> None:
         assert ask(server.base_url).tool_calls == ()
 
 
+def test_a_refusal_is_an_answer_in_its_words() -> None:
+    refused = said(None, usage={"prompt_tokens": 9, "completion_tokens": 4}).body
+    with chat_server(
+        Answer(refused.replace(b'"content": null', b'"content": null, "refusal": "I will not."'))
+    ) as server:
+        assert ask(server.base_url) == ExpertReply(
+            content="I will not.", input_tokens=9, output_tokens=4, kind="endpoint"
+        )
+
+
 def test_half_a_surrogate_pair_does_not_reach_the_record() -> None:
     with chat_server(Answer(b'{"choices": [{"message": {"content": "4\\ud800"}}]}')) as server:
         assert ask(server.base_url).content == "4?"
