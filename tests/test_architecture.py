@@ -21,8 +21,8 @@ RANKS = {
     "package_code": 2, "yaml_files": 2,
     "records": 2, "config": 3, "kept": 3, "sql": 3, "language": 3, "schemas": 3, "models": 3, "sandbox": 4,
     "basic_tools": 4, "environment": 5, "tasks": 6, "questions": 6, "preferences": 6, "verify": 7, "reward": 8,
-    "rollout": 8, "words": 8, "dataset": 8, "publish": 9, "session": 9, "draft": 9, "audit": 10, "pipeline": 10,
-    "serving": 10, "exports": 10, "cli": 11, "__main__": 12,
+    "rollout": 8, "words": 8, "dataset": 8, "publish": 9, "session": 9, "draft": 9, "tau2": 9, "audit": 10,
+    "pipeline": 10, "serving": 10, "exports": 10, "cli": 11, "__main__": 12,
 }  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
 AROUND = sorted(path for folder in ("dags", "plugins", "training", "eval") for path in (ROOT / folder).rglob("*.py"))

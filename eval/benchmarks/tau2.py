@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.benchmark import About, Graded, Program
-from eval.recorded.tau2_checkout import GET, INSTALL, data_folder, open_checkout
-from eval.recorded.tau2_files import REMEDY, Run, Simulation, Tau2Task, read_run, read_tasks
 from eval.recorded.tau2_idle import grade_idle
-from eval.recorded.tau2_order import Order, bare, voices_from
+from eval.recorded.tau2_order import Order, voices_from
 from eval.recorded.tau2_play import play
 from eval.recorded.tau2_reward import golden, grade_simulation, idle
 from eval.records import HASH, Failure, Header, Line, Settings, key_of, policy_hash_of
@@ -25,6 +23,8 @@ from toolscale.canonical import content_hash
 from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.records import Charge, Rollout, ToolCall
+from toolscale.tau2.checkout import GET, INSTALL, REMEDY, data_folder, open_checkout
+from toolscale.tau2.files import Run, Simulation, Tau2Task, read_run, read_tasks
 
 BASE, TRAIN, TEST, REPAIRED = "base", "train", "test", "repaired base"
 
@@ -52,7 +52,8 @@ async def play_elsewhere(settings: Settings, out: Path, tasks: int | None, progr
     whole = _tasks(settings)
     found, domain = whole[:tasks], Path(settings.data[0])
     voices = voices_from(program.environ, found)
-    checkout = open_checkout(program.checkout, program.interpreter, bare(program.environ))
+    checkout = open_checkout(program.checkout, program.interpreter, program.environ, "--interpreter")
+    checkout.check_known()
     order = Order(
         checkout=checkout,
         data=data_folder(checkout, domain),
@@ -67,7 +68,7 @@ async def play_elsewhere(settings: Settings, out: Path, tasks: int | None, progr
         voices=voices,
     )
     results = await play(order, out / "tau2" / order.name, program.environ, program.say)
-    still = await grade_idle(order, results, program.environ, program.say)
+    still = await grade_idle(order, results.parent, program.environ)
     recorded = settings.model_copy(update={"data": (settings.data[0], str(results), *settings.data[1:])})
     dollars = (
         "TOOLSCALE_MODEL_PRICE" if voices.agent.price else "the price table of LiteLLM; not known for what it lacks"

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.recorded.tau2_checkout import Checkout
-from eval.recorded.tau2_files import Tau2Task
 from eval.records import HASH
 from toolscale.canonical import content_hash
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel, model_from
 from toolscale.models.chat.settings import KEY, MODEL, OPENAI, PRICE, URL
 from toolscale.models.transport import check_address
+from toolscale.tau2.checkout import Checkout, bare
+from toolscale.tau2.files import Tau2Task
 
 USER, USER_URL = "TOOLSCALE_USER", "TOOLSCALE_USER_URL"
 """The model that plays the user, and its server (that of the policy without it)."""
@@ -30,9 +30,7 @@ JUDGE, JUDGE_URL = "gpt-4.1-2025-04-14", "TOOLSCALE_JUDGE_URL"
 USER_TEMPERATURE = 0.0
 """As tau2 has it."""
 
-_KEPT = frozenset(
-    {"HOME", "LANG", "PATH", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ", "USER"}
-)
+_NETWORK = frozenset({"REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"})
 
 
 @dataclass(frozen=True)
@@ -103,20 +101,11 @@ class Order:
         ]
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of its processes: the key, and where tau2's own judge is asked."""
+        """Return the environment of the process that plays: the key, the way to the servers, and where tau2's own judge
+        is asked."""
         judge = dict.fromkeys((URL, "OPENAI_API_BASE"), self.voices.judge_url)
-        return {**bare(environ), KEY: self.voices.key or "none", **judge, "TAU2_DATA_DIR": str(self.data)}
-
-
-def bare(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what a process of tau2 is given of an environment: nothing that is secret, or meant for another Python."""
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if name in _KEPT or name.startswith("LC_") or name.upper().endswith("_PROXY")
-    }
-    # One line is one line, without colours; prices as installed, not as the web has them today.
-    return {**kept, "COLUMNS": "250", "NO_COLOR": "1", "PYTHONUTF8": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        way = {name: environ[name] for name in environ if name in _NETWORK or name.upper().endswith("_PROXY")}
+        return {**bare(environ, self.data), **way, KEY: self.voices.key or "none", **judge}
 
 
 def voices_from(environ: Mapping[str, str], tasks: Sequence[Tau2Task]) -> Voices:

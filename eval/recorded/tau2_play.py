@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from eval.recorded.tau2_files import RESULTS, read_run
 from eval.recorded.tau2_order import Order
-from eval.recorded.tau2_process import Say, run_process
 from eval.recorded.tau2_reward import BROKEN
 from toolscale.dataset.storage import read_file
 from toolscale.errors import ProgramError, UsageError
+from toolscale.tau2.files import RESULTS, read_run
+from toolscale.tau2.process import Place, Say, run_process
 
 
 async def play(order: Order, folder: Path, environ: Mapping[str, str], say: Say) -> Path:
@@ -23,9 +23,9 @@ async def play(order: Order, folder: Path, environ: Mapping[str, str], say: Say)
         return results
     _check_tasks(order, results)
     say(f"tau2 {order.checkout.version}: {lacking} of {len(order.tasks) * order.trials} trials are to be played")
-    checkout, key = order.checkout, order.voices.key
-    arguments, told = order.arguments(results), order.environment(environ)
-    (await run_process(checkout.program, arguments, folder, told, key, say, checkout.folder)).check()
+    place = Place(folder, order.environment(environ), order.checkout.folder, order.voices.key)
+    ended = await run_process([order.checkout.program, *order.arguments(results)], place, say)
+    ended.check(remedy=f"; {ended.log} has all of it, and the same command goes on")
     if not results.is_file():
         raise ProgramError(f"tau2 ended, and has not written {results}; run the same command again")
     played = read_run(results).simulations

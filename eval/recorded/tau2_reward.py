@@ -13,8 +13,9 @@ from typing import Any
 
 from eval.benchmark import Graded
 from eval.grading import NOBODY
-from eval.recorded.tau2_files import Action, Simulation, Tau2Call, Tau2Task
 from toolscale.strict_json import read_json
+from toolscale.tau2.driver import IDLE
+from toolscale.tau2.files import Action, Simulation, Tau2Call, Tau2Task
 
 JUDGE = "tau2 1.0.1"
 ENDED = frozenset({"agent_stop", "user_stop"})
@@ -55,7 +56,7 @@ def golden(task: Tau2Task) -> Simulation:
 
 def idle(task: Tau2Task) -> Simulation:
     """Return the trajectory of an agent that does nothing and says so."""
-    told = {"role": "assistant", "content": "I am sorry, I cannot do that."}
+    told = {"role": "assistant", "content": IDLE}
     return Simulation(task.id, 0, "agent_stop", (told,), 0.0, 0.0)
 
 

@@ -6,7 +6,7 @@ is cut from what it printed for `retail`: seven tasks, and the records of the da
 
 from __future__ import annotations
 
-import io
+import asyncio
 import os
 import subprocess
 import sys
@@ -21,17 +21,19 @@ from toolscale.audit.checks import check_tasks, check_texts
 from toolscale.audit.examined import Examined, Made
 from toolscale.audit.references import dangling, references
 from toolscale.audit.tau2 import Driven, read_driver
-from toolscale.audit.tau2_process import code_of, driver_lines, parse_lines
 from toolscale.cli import main
 from toolscale.errors import ProgramError, UsageError
+from toolscale.tau2.checkout import Checkout, open_checkout
+from toolscale.tau2.driver import IDLE
+from toolscale.tau2.driving import drive, read_lines
+from toolscale.tau2.process import Place
 
 RECORDED = Path(__file__).parent / "recorded"
 PYTHON = os.environ.get("TOOLSCALE_TAU2_PYTHON", "")
 
 
 def driven(name: str) -> Driven:
-    with (RECORDED / f"tau2_{name}.jsonl").open("rb") as stream:
-        return read_driver(parse_lines(stream), lambda done, total: None)
+    return read_driver(read_lines(RECORDED / f"tau2_{name}.jsonl"))
 
 
 def found(name: str, *kinds: str) -> list[tuple[str, tuple[str, ...], str]]:
@@ -113,6 +115,14 @@ def test_a_value_that_a_call_has_from_an_earlier_one_is_told_once() -> None:
 BANK = Path(__file__).with_name("stand_in_tau2.py")
 
 
+def bank_python(folder: Path) -> Path:
+    """A Python that seems to have a tau2 with the domain `bank`."""
+    program = folder / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BANK}" "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
 def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "src" / "tau2" / "domains" / "bank").mkdir(parents=True)
     (tmp_path / "src" / "tau2" / "domains" / "bank" / "environment.py").touch()
@@ -120,10 +130,7 @@ def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> No
     data.mkdir(parents=True)
     (data / "tasks.json").write_text("[]")
     (data / "db.json").write_text("{}")
-    program = tmp_path / "python"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{BANK}" "$@"\n')
-    program.chmod(0o755)
-    audit = audit_source(f"tau2:{tmp_path}", domain="bank", python=program)
+    audit = audit_source(f"tau2:{tmp_path}", domain="bank", python=bank_python(tmp_path))
     tool, nobody = "call_discoverable_agent_tool", "nothing that was said before holds arguments.card_id"
     closes = f"{tool}(agent_tool_name='close_card', arguments='{{\"card_id\": "
     words = "an agent that makes no call and says 'I am sorry, I cannot do that.' gets the reward 1 (DB 1)"
@@ -146,6 +153,18 @@ def test_a_domain_whose_tasks_begin_with_data_of_their_own(tmp_path: Path) -> No
     assert (audit.tasks, audit.executed, audit.undecided) == (8, 15, ())
 
 
+def test_of_some_tasks_alone_it_is_asked_what_doing_nothing_is_worth(tmp_path: Path) -> None:
+    checkout, place = Checkout(tmp_path, bank_python(tmp_path), "1.0.1", BANK), Place(tmp_path / "x", {}, tmp_path)
+    done: list[tuple[int, int]] = []
+    lines = asyncio.run(drive(checkout, "bank", place, lambda *each: done.append(each), idle=["sound", "read twice"]))
+    said = {"said": IDLE, "judged": False}
+    assert list(lines) == [
+        {"kind": "idle", "id": "sound", "parts": {"DB": 0.0}, **said},
+        {"kind": "idle", "id": "read twice", "parts": {"DB": 0.0}, **said},
+    ]
+    assert done == [(1, 2), (2, 2)]
+
+
 def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
     assert [
         (each.kind, each.tasks, each.reason)
@@ -163,7 +182,7 @@ def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (b"", "the driver of tau2 stopped after 0 of 0 tasks"),
+        (b"", "the driver of tau2 stopped after 0 lines"),
         (b"hello\n", "the driver of tau2 wrote no JSON in line 1: hello"),
         (b"[1]\n", "the driver of tau2 wrote no JSON object in line 1"),
         (b'{"kind": "task"}\n', "the driver of tau2 wrote what it should not in line 1: KeyError('basis')"),
@@ -171,29 +190,32 @@ def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
         (b"[" * 100_000 + b"\n", "the driver of tau2 wrote no JSON in line 1: " + "[" * 79 + "…"),
     ],
 )
-def test_a_driver_that_writes_something_else_is_stopped(text: bytes, told: str) -> None:
+def test_a_driver_that_writes_something_else_is_refused(text: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "driver.jsonl").write_bytes(text)
     with pytest.raises(ProgramError) as caught:
-        read_driver(parse_lines(io.BytesIO(text)), lambda done, total: None)
+        read_driver(read_lines(tmp_path / "driver.jsonl"))
     assert str(caught.value) == told
 
 
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        ("print('hello', flush=True)", "the driver of tau2 wrote no JSON in line 1: hello"),
+        ("import sys; open(sys.argv[2], 'w').write('hello')", "the driver of tau2 wrote no JSON in line 1: hello"),
         ("import time; time.sleep(60)", "tau2 took longer than 2 seconds on shop; give it more with --timeout"),
         (
             "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(5)",
             "tau2 took longer than 2 seconds on shop; give it more with --timeout",
         ),
         ("raise KeyError('shop')", "tau2 ended with status 1 on shop: KeyError: 'shop'"),
-        ("import os; os.close(1); os.kill(os.getpid(), 9)", "tau2 ended with status -9 on shop: it says nothing"),
+        ("import os; os.close(1); os.kill(os.getpid(), 9)", "tau2 ended with signal 9 on shop: it says nothing"),
     ],
 )
 def test_a_process_that_does_something_else_is_ended(script: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "driver.py").write_text(script)
+    checkout = Checkout(tmp_path, Path(sys.executable), "1.0.1", tmp_path)
+    place = Place(tmp_path / "work", os.environ, tmp_path, timeout_s=2)
     with pytest.raises(ProgramError) as caught:
-        list(driver_lines(Path(sys.executable), tmp_path, "shop", 2, tmp_path / "driver.py"))
+        list(asyncio.run(drive(checkout, "shop", place, lambda done, total: None, driver=tmp_path / "driver.py")))
     assert str(caught.value) == told
 
 
@@ -226,12 +248,12 @@ def test_a_checkout_that_cannot_run_is_one_line(tmp_path: Path, capsys: pytest.C
     assert told("--domain", "shop") == f"{data}: the folder is missing; get the data of the checkout too"
     data.mkdir(parents=True)
     (data / "tasks.json").write_text("[")
-    assert told("--domain", "shop").startswith(f"{data}/tasks.json: it cannot be read (Expecting value")
+    assert told("--domain", "shop").startswith(f"{data}/tasks.json: cannot be read (Expecting value")
     (data / "tasks.json").write_text("[]")
     (data / "db.json").write_text("{}")
-    assert told("--domain", "shop").startswith(f"{tmp_path}/.venv/bin/python: there is no such Python; in {tmp_path}:")
-    with pytest.raises(UsageError, match="tau2 cannot be imported there"):
-        code_of(Path(sys.executable), tmp_path)
+    assert told("--domain", "shop").startswith(f"{tmp_path}/.venv/bin/python: there is no such Python; name ")
+    with pytest.raises(UsageError, match=r"needs 3\.12|has no tau2"):
+        open_checkout(tmp_path, Path(sys.executable), os.environ, "--python")
 
 
 @needs("tau2-bench", PYTHON, "name a Python that has it in TOOLSCALE_TAU2_PYTHON")

@@ -8,7 +8,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PYTHON = "#!/bin/sh\necho {says}\n"
+PYTHON = """#!{python}
+import json, os, sys
+from pathlib import Path
+
+if sys.argv[2] == "-c":  # what is it, and where is its tau2?
+    print({says!r})
+    raise SystemExit
+home, (driver, domain, out, what, *ids) = Path(__file__).parents[2], sys.argv[2:]
+with (home / "asked.jsonl").open("a") as file:
+    file.write(json.dumps({{"argv": [what, *ids], "environ": dict(os.environ), "cwd": os.getcwd()}}) + "\\n")
+parts = {{"DB": 0.0, "ENV_ASSERTION": 1.0}}
+lines = [{{"kind": "idle", "id": each, "parts": parts}} for each in ids if each != "look"]
+refused = [{{"kind": "idle", "id": each, "error": "ValueError: it cannot be graded"}} for each in ids if each == "look"]
+Path(out).write_text("".join(json.dumps(line) + "\\n" for line in [*lines, *refused, {{"kind": "end"}}]))
+"""
 
 TAU2 = """#!{python}
 import argparse, json, os, random, sys, time
@@ -28,25 +42,9 @@ for name in ("--agent-llm-args", "--user-llm-args"):
     run.add_argument(name, type=json.loads, required=True)
 run.add_argument("--auto-resume", action="store_true")
 run.add_argument("--task-ids", nargs="+", required=True)
-regrade = verbs.add_parser("evaluate-trajs")
-regrade.add_argument("paths", nargs="+")
-regrade.add_argument("--output-dir", required=True)
 asked = parser.parse_args()
 
 data = Path(os.environ["TAU2_DATA_DIR"])
-if asked.verb == "evaluate-trajs":
-    refused = []
-    for path in map(Path, asked.paths):
-        found = json.loads(path.read_text())
-        if found["tasks"][0]["id"] == "look":
-            refused.append(path)
-            continue
-        for each in found["simulations"]:
-            each["reward_info"] = {{"db_check": {{"db_match": False}}, "env_assertions": [{{"met": True}}]}}
-        (Path(asked.output_dir) / f"updated_{{path.name}}").write_text(json.dumps(found))
-    print("\\n".join(f"  • {{path}}" for path in refused))
-    raise SystemExit(1 if refused else 0)
-
 mood = (home / "mood").read_text() if (home / "mood").is_file() else ""
 if mood == "failing":
     print("Key " + os.environ["OPENAI_API_KEY"] + " is refused")
@@ -97,9 +95,17 @@ for place, (trial, task) in enumerate((trial, task) for trial in range(asked.num
 """
 
 
-def stand_in(folder: Path, domain: str = "desk", says: str = "3 12 1.0.1") -> Path:
-    """Make a checkout in a folder; what its Python says it is: its version in two parts, and that of its tau2."""
-    files = {".venv/bin/python": PYTHON.format(says=says), ".venv/bin/tau2": TAU2.format(python=sys.executable)}
+def told(python: tuple[int, int] = (3, 12), tau2: str = "1.0.1", problem: str = "") -> str:
+    """What a Python says of itself and of its tau2."""
+    return json.dumps({"python": python, "tau2": tau2, "code": "tau2/__init__.py", "problem": problem})
+
+
+def stand_in(folder: Path, domain: str = "desk", says: str = "") -> Path:
+    """Make a checkout in a folder; `says`: what its Python says it is."""
+    files = {
+        ".venv/bin/python": PYTHON.format(python=sys.executable, says=says or told()),
+        ".venv/bin/tau2": TAU2.format(python=sys.executable),
+    }
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,12 +11,12 @@ import pytest
 
 from eval.cli import main
 from eval.comparing import compare_folders
-from eval.recorded.tau2_files import Simulation, Tau2Task, read_run, read_tasks
 from eval.recorded.tau2_reward import golden, grade_simulation, idle
 from eval.records import Settings
 from eval.running import Wanted, run_benchmark
 from eval.storage import read_results
 from toolscale.errors import UsageError
+from toolscale.tau2.files import Simulation, Source, Tau2Task, read_run, read_task
 
 BOOK = {"action_id": "1", "name": "book_slot", "arguments": {"slot": "s1", "notes": '{"a": 1}'}}
 LOOK = {"action_id": "2", "name": "get_slot", "arguments": {"slot": "s1"}}
@@ -43,11 +43,7 @@ def task(name: str) -> Tau2Task:
 
 
 def tasks_of(raw: list[dict[str, Any]]) -> list[Tau2Task]:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "tasks.json").write_text(json.dumps(raw))
-        return read_tasks(Path(folder), None)
+    return [read_task(each, Source("tasks")) for each in raw]
 
 
 def calling(*calls: dict[str, Any], role: str = "assistant") -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from chat_server import Answer, chat_server, said
-from stand_in import asked_of, stand_in
+from stand_in import asked_of, stand_in, told
 from test_tau2 import TASKS
 
 from eval.cli import main
@@ -109,22 +109,23 @@ def test_what_tau2_is_told(checkout: Path, tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setenv(name, value)
     out = tmp_path / "out"
     assert run(checkout, out, "--seed", "7", "--temperature", "0.5", "--samples", "2", "--tasks", "2") == 0
-    told, graded = asked_of(checkout)
+    asked, graded = asked_of(checkout)
     results = results_of(out / "tau2-desk")
     agent = {
         "temperature": 0.5, "api_base": SERVER, "timeout": 300.0,
         "input_cost_per_token": 5e-07, "output_cost_per_token": 2e-06,
     }  # fmt: skip
     user = {"temperature": 0.0, "api_base": "http://user/v1", "timeout": 300.0}
-    assert told["argv"] == [
+    assert asked["argv"] == [
         "run", "--domain", "desk", "--task-split-name", "base", "--num-trials", "2", "--seed", "7",
         "--max-concurrency", "4", "--agent", "llm_agent", "--agent-llm", "openai/small",
         "--agent-llm-args", json.dumps(agent), "--user", "user_simulator", "--user-llm", "openai/person",
         "--user-llm-args", json.dumps(user), "--save-to", str(results.parent), "--auto-resume",
         "--task-ids", "book", "look",
     ]  # fmt: skip
-    assert graded["argv"][0] == "evaluate-trajs" and told["cwd"] == str(checkout)
-    given = told["environ"]
+    assert graded["argv"] == ["idle", "book", "look"] and asked["cwd"] == graded["cwd"] == str(checkout)
+    assert graded["environ"]["TAU2_DATA_DIR"] == str(checkout / "data") and SECRET not in graded["environ"].values()
+    given = asked["environ"]
     assert {name: given.get(name) for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TAU2_DATA_DIR")} == {
         "OPENAI_API_KEY": SECRET, "OPENAI_BASE_URL": "http://judge/v1", "TAU2_DATA_DIR": str(checkout / "data"),
     }  # fmt: skip
@@ -139,8 +140,8 @@ def test_a_repaired_set_is_run_where_it_lies(checkout: Path, tmp_path: Path) -> 
     desk(checkout).rename(repaired)
     out = tmp_path / "out"
     assert run(checkout, out, "--setting", "repaired base", data=repaired) == 0
-    told = asked_of(checkout)[0]
-    assert told["argv"][4] == "base" and told["environ"]["TAU2_DATA_DIR"] == str(tmp_path / "repaired" / "data")
+    asked = asked_of(checkout)[0]
+    assert asked["argv"][4] == "base" and asked["environ"]["TAU2_DATA_DIR"] == str(tmp_path / "repaired" / "data")
     assert read_results(out / "tau2-desk-repaired-base" / "idle")[0].benchmark == "tau2 desk (repaired base)"
 
 
@@ -162,8 +163,8 @@ def test_running_again_asks_for_what_is_missing_and_no_more(checkout: Path, tmp_
     assert asked() == ["tau2 1.0.1: 2 of 6 trials are to be played"]
     assert run(checkout, out, "--tasks", "1", "--samples", "1") == 0 and asked() == []
     assert run(checkout, out, "--tasks", "1", "--samples", "3") == 2
-    told = capsys.readouterr().err
-    assert "was begun with 3 tasks, and tau2 does not go on with 1; give --tasks 3 or more, or another --out" in told
+    refused = capsys.readouterr().err
+    assert "was begun with 3 tasks, and tau2 does not go on with 1; give --tasks 3 or more, or another --out" in refused
 
 
 def test_a_trial_that_broke_is_an_error_and_is_played_again(checkout: Path, tmp_path: Path) -> None:
@@ -196,8 +197,8 @@ def test_a_failure_is_one_line(checkout: Path, tmp_path: Path, capsys: Any) -> N
 def test_a_run_in_which_no_trial_ends_is_a_failure(checkout: Path, tmp_path: Path, capsys: Any) -> None:
     (checkout / "mood").write_text("refused")
     assert run(checkout, tmp_path / "out") == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told == "eval: no trial of tau2 came to an end: refused: …; the same command plays them again"
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "eval: no trial of tau2 came to an end: refused: …; the same command plays them again"
     assert not list((tmp_path / "out").rglob("*.jsonl"))
 
 
@@ -213,8 +214,8 @@ def test_a_run_that_is_stopped_leaves_no_lines_and_goes_on(checkout: Path, tmp_p
         time.sleep(0.05)
     assert run(checkout, out) == 2 and "another run is writing" in capsys.readouterr().err
     process.send_signal(signal.SIGTERM)
-    told = process.communicate(timeout=60)[1].splitlines()
-    assert (process.returncode, told[-1]) == (130, "eval: interrupted; run the same command again to go on")
+    said = process.communicate(timeout=60)[1].splitlines()
+    assert (process.returncode, said[-1]) == (130, "eval: interrupted; run the same command again to go on")
     assert not list(out.rglob("*.jsonl")) and not list(out.rglob(".results_*"))
     (checkout / "mood").unlink()
     assert run(checkout, out) == 0
@@ -240,21 +241,24 @@ def test_a_run_whose_parent_is_killed_ends_and_is_gone_on_with(checkout: Path, t
 
 
 @pytest.mark.parametrize(
-    ("says", "told"),
+    ("says", "lacks"),
     [
-        ("3 11 none", "is Python 3.11, and tau2 needs 3.12; in "),
-        ("3 13 none", "has no tau2; in "),
-        ("3 12 1.0.0", "has tau2 1.0.0, and what is read here is tau2 1.0.1; in "),
-        ("hello", "is no Python (it says nothing); make the environment again: "),
-        ("3 12 1.0.1; exit 3", "is no Python (it says nothing); make the environment again: "),
+        (
+            told((3, 11), ""),
+            "is Python 3.11, and tau2 needs 3.12; name the Python that has tau2 with --interpreter, ",
+        ),
+        (told((3, 13), ""), "has no tau2; in "),
+        (told(tau2="1.0.0"), "has tau2 1.0.0, and what is read here is tau2 1.0.1; in "),
+        (told(problem="ImportError: x"), "tau2 cannot be imported there (ImportError: x); name the Python "),
+        ("hello", "is no Python (it says nothing); name the Python that has tau2 with --interpreter, or in "),
     ],
 )
-def test_what_a_python_lacks(says: str, told: str, tmp_path: Path, capsys: Any) -> None:
+def test_what_a_python_lacks(says: str, lacks: str, tmp_path: Path, capsys: Any) -> None:
     checkout = stand_in(tmp_path / "tau2", says=says)
     desk(checkout).mkdir(parents=True)
     (desk(checkout) / "tasks.json").write_text(json.dumps(TASKS))
     assert run(checkout, tmp_path / "out") == 2
-    assert capsys.readouterr().err.startswith(f"eval: {checkout / '.venv' / 'bin' / 'python'}: {told}")
+    assert capsys.readouterr().err.startswith(f"eval: {checkout / '.venv' / 'bin' / 'python'}: {lacks}")
 
 
 def test_what_is_missing_is_one_line(checkout: Path, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
@@ -263,24 +267,24 @@ def test_what_is_missing_is_one_line(checkout: Path, tmp_path: Path, capsys: Any
         (line,) = capsys.readouterr().err.splitlines()
         return str(line)
 
-    assert "is no checkout of tau2-bench (src/tau2 is missing); git clone" in refused(
+    assert "is no checkout of tau2-bench (src/tau2/domains is missing); git clone" in refused(
         folder=tmp_path, data=desk(checkout)
     )
     other = tmp_path / "data" / "tau2" / "domains" / "shop"
     other.parent.mkdir(parents=True)
     desk(checkout).rename(other)
-    assert f"{checkout}: has no domain 'shop'; it has desk" in refused(data=other)
+    assert f"{checkout}: it has no domain 'shop'; take one of desk" in refused(data=other)
     other.rename(tmp_path / "desk")
     assert "does not lie in a folder tau2/domains" in refused(data=tmp_path / "desk")
     (tmp_path / "desk").rename(desk(checkout))
     assert "has no split 'train'; it has base, test" in refused("--setting", "train")
     assert "--policy tools: tau2 plays models behind a server" in refused("--policy", "tools")
     assert "tau2 knows no --max-cost" in refused("--max-cost", "1")
-    assert "none/python is missing); in " in refused("--interpreter", str(tmp_path / "none" / "python"))
+    assert "none/python: there is no such Python; name " in refused("--interpreter", str(tmp_path / "none" / "python"))
     (checkout / ".venv" / "bin" / "tau2").rename(tmp_path / "away")
-    assert "has no tau2; in " in refused()
+    assert "has no tau2 beside it" in refused()
     (checkout / ".venv" / "bin" / "python").unlink()
-    assert "has no Python of its own" in (line := refused())
+    assert "there is no such Python" in (line := refused())
     assert line.endswith(f"in {checkout}: python3.12 -m venv .venv && .venv/bin/pip install -e .")
     assert main(["run", "tau2", "--interpreter", "python", "--data", str(desk(checkout))]) == 2
     assert "--interpreter is the Python of a --checkout" in capsys.readouterr().err
@@ -306,16 +310,15 @@ def test_models_that_are_not_named_are_one_line(checkout: Path, tmp_path: Path, 
 def test_tasks_that_a_model_judges_want_to_know_where_it_is(
     checkout: Path, tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
-    told = [{**TASKS[0], "evaluation_criteria": {"nl_assertions": ["polite"], "reward_basis": ["NL_ASSERTION"]}}]
-    (desk(checkout) / "tasks.json").write_text(json.dumps([*told, *TASKS[1:]]))
+    judged = [{**TASKS[0], "evaluation_criteria": {"nl_assertions": ["polite"], "reward_basis": ["NL_ASSERTION"]}}]
+    (desk(checkout) / "tasks.json").write_text(json.dumps([*judged, *TASKS[1:]]))
     assert run(checkout, tmp_path / "out") == 2
     assert capsys.readouterr().err == (
         "eval: tau2 has 1 of 3 tasks judged by gpt-4.1-2025-04-14: set TOOLSCALE_JUDGE_URL to a server that has it\n"
     )
     monkeypatch.setenv("TOOLSCALE_JUDGE_URL", "http://judge/v1")
     assert run(checkout, tmp_path / "out") == 0
-    asked = [json.loads(path.read_text())["tasks"][0]["id"] for path in sorted((tmp_path / "out").rglob("task*.json"))]
-    assert asked == ["look", "env"]
+    assert asked_of(checkout)[-1]["argv"] == ["idle", "look", "env"]
 
 
 def scripted(body: dict[str, Any]) -> Answer:

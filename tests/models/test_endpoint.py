@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 
 from toolscale.errors import UsageError
 from toolscale.models.chat.budget import most_read
+from toolscale.models.chat.client import Lost
+from toolscale.models.chat.replies import reply_of
 from toolscale.models.chat.request import ChatRequest
-from toolscale.models.completion import GarbledError, read_completion
-from toolscale.models.endpoint import MOST_TOKENS, EndpointExpert
+from toolscale.models.completion import GarbledError, read_choice
+from toolscale.models.endpoint import MOST_TOKENS, EndpointExpert, expert_reply
 from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertReply, ExpertSpec, Price
 
 KEY = "sk-test-1234567890"
@@ -276,6 +278,16 @@ def test_calls_are_left_out_where_no_tools_were_handed_over() -> None:
         assert ask(server.base_url).tool_calls == ()
 
 
+def test_a_refusal_is_an_answer_in_its_words() -> None:
+    refused = said(None, usage={"prompt_tokens": 9, "completion_tokens": 4}).body
+    with chat_server(
+        Answer(refused.replace(b'"content": null', b'"content": null, "refusal": "I will not."'))
+    ) as server:
+        assert ask(server.base_url) == ExpertReply(
+            content="I will not.", input_tokens=9, output_tokens=4, kind="endpoint"
+        )
+
+
 def test_half_a_surrogate_pair_does_not_reach_the_record() -> None:
     with chat_server(Answer(b'{"choices": [{"message": {"content": "4\\ud800"}}]}')) as server:
         assert ask(server.base_url).content == "4?"
@@ -394,8 +406,12 @@ COMPLETION = JSON | st.fixed_dictionaries(
 @settings(max_examples=300)
 def test_whatever_comes_back_is_a_reply_or_garbled(body: bytes, tools: bool) -> None:
     try:
-        reply = read_completion(body, KEY, QUESTION, TOOLS if tools else ())
+        choice = read_choice(body, KEY, tools)
     except GarbledError as error:
         assert (error.input_tokens or 0) >= 0 <= (error.output_tokens or 0)
         return
-    assert (reply.content or reply.tool_calls) and ExpertReply.model_validate_json(reply.model_dump_json()) == reply
+    request = ChatRequest("", tuple(QUESTION), tools=tuple(TOOLS) if tools else ())
+    found = reply_of(choice, request, None)
+    reply = expert_reply(found, Lost(), found.problem or None)
+    assert bool(reply.content or reply.tool_calls) != bool(reply.error)
+    assert ExpertReply.model_validate_json(reply.model_dump_json()) == reply

@@ -19,14 +19,13 @@ import pyarrow.parquet as pq
 from toolscale.audit.examined import Examined, Made, Run
 from toolscale.audit.found import bad_input
 from toolscale.audit.needles import passes
-from toolscale.audit.tau2_driver import IDLE
 from toolscale.dataset.columns import load_cell
 from toolscale.patterns import regex
+from toolscale.tau2.driver import IDLE
+from toolscale.tau2.files import Source, Tau2Task, read_task
 from toolscale.text_files import printable
 
 MOST_BYTES = 500_000_000
-BASIS = ("DB", "COMMUNICATE")
-"""What tau2 rewards if a task does not say it."""
 REMEDY = "give rows as nvidia/ToolScale has them"
 
 _LOOKUP = regex(r"(?:get|search|list|find|calculate|think|check|look|view|query)(?:_|$)", re.ASCII)
@@ -52,7 +51,7 @@ def read_rows(path: Path) -> Rows:
     rows, seen = Rows(), set()
     for file in files:
         for number, raw in enumerate(_records(file)):
-            task, domain = _task(raw, file, number, rows)
+            task, domain = _task(raw, Source(f"{file}: row {number}", REMEDY), rows)
             if task.id in seen:
                 raise bad_input(file, f"row {number}", f"another row has the id {task.id!r}", "keep one of them")
             seen.add(task.id)
@@ -60,55 +59,33 @@ def read_rows(path: Path) -> Rows:
     return rows
 
 
-def _task(raw: Any, file: Path, number: int, rows: Rows) -> tuple[Examined, str]:
-    def need(value: Any, name: str, sort: type, path: str) -> Any:
-        found = value.get(name) if isinstance(value, Mapping) else None
-        if not isinstance(found, sort):
-            told = "is missing" if found is None else f"is {printable(repr(found), 60)}"
-            raise bad_input(file, f"row {number}", f"`{path}{name}` {told}", REMEDY)
-        return found
-
-    id_ = need(raw, "id", str, "")
-    scenario = need(need(raw, "user_scenario", dict, ""), "instructions", dict, "user_scenario.")
-    criteria = raw.get("evaluation_criteria")
-    if criteria is not None:
-        need(raw, "evaluation_criteria", dict, "")
-    criteria = criteria or {}
-    calls = []
-    actions, said, asserted, parts = (
-        [] if criteria.get(name) is None else need(criteria, name, list, "evaluation_criteria.")
-        for name in ("actions", "communicate_info", "nl_assertions", "reward_basis")
-    )
-    basis = tuple(map(str, parts or BASIS)) if raw.get("evaluation_criteria") is not None else ()
-    for place, action in enumerate(actions):
-        at = f"evaluation_criteria.actions[{place}]."
-        arguments = _arguments(action.get("arguments") if isinstance(action, Mapping) else None, rows)
-        calls.append(Made(need(action, "name", str, at), arguments))
-    needles, assertions = tuple(map(str, said)), tuple(map(str, asserted))
+def _task(raw: Any, source: Source, rows: Rows) -> tuple[Examined, str]:
+    source.need(raw, "id", str)
+    scenario = source.need(source.need(raw, "user_scenario", dict), "instructions", dict, "user_scenario.")
+    task = read_task(raw, source)
+    calls = [Made(action.name, _told(action.arguments, rows)) for action in task.actions]
     told = tuple(str(scenario[name]) for name in _TOLD if scenario.get(name))
     return Examined(
-        id=id_,
+        id=task.id,
         told=told,
         heard=(),
         calls=tuple(calls),
-        needles=needles,
-        assertions=assertions,
-        basis=basis,
-        idle=_run(calls, needles, assertions, basis, IDLE),
-        words=_run(calls, needles, assertions, basis, ". ".join(needles) or "Done."),
-        golden=_golden(needles, basis),
+        needles=task.communicate,
+        assertions=task.assertions,
+        basis=task.basis,
+        idle=_run(calls, task, IDLE),
+        words=_run(calls, task, ". ".join(task.communicate) or "Done."),
+        golden=_golden(task.communicate, task.basis),
     ), str(scenario.get("domain") or "")
 
 
-def _run(
-    calls: Sequence[Made], needles: Sequence[str], assertions: Sequence[str], basis: Sequence[str], said: str
-) -> Run:
+def _run(calls: Sequence[Made], task: Tau2Task, said: str) -> Run:
     """Return what a run without calls is worth, as far as the rules of tau2 tell."""
     parts: dict[str, float] = {}
     unknown = []
-    for part in basis:
+    for part in task.basis:
         if part == "COMMUNICATE":
-            parts[part] = float(all(passes(needle, said) for needle in needles))
+            parts[part] = float(all(passes(needle, said) for needle in task.communicate))
         elif part == "DB" and not calls:
             parts[part] = 1.0
         elif part == "ACTION":
@@ -117,7 +94,7 @@ def _run(
             reads = all(_LOOKUP.match(call.name) for call in calls)
             looks = "; by their names all are look-ups, and then words alone win" if reads else ""
             unknown.append(f"it takes the tools to tell what the golden calls change{looks}")
-        elif assertions or part != "NL_ASSERTION":
+        elif task.assertions or part != "NL_ASSERTION":
             unknown.append(f"{part} takes more than the row to tell")
         else:
             parts[part] = 1.0
@@ -131,16 +108,6 @@ def _golden(needles: Sequence[str], basis: Sequence[str]) -> Run:
     if "COMMUNICATE" in basis and not all(passes(needle, needle) for needle in needles):
         return Run(". ".join(needles), 0.0, {"COMMUNICATE": 0.0})
     return Run(". ".join(needles), None, {}, "it takes the tools and the database to make the golden calls")
-
-
-def _arguments(value: Any, rows: Rows) -> dict[str, Any]:
-    if isinstance(value, str):  # some copies keep them as JSON
-        try:
-            value = load_cell(value)
-        except (ValueError, RecursionError):
-            return {"": value}
-    found = _told(value, rows)
-    return found if isinstance(found, dict) else {}
 
 
 def _told(value: Any, rows: Rows) -> Any:

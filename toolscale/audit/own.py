@@ -11,7 +11,6 @@ from toolscale.audit.checks import Found, check_tasks
 from toolscale.audit.examined import Examined, Made, Run
 from toolscale.audit.found import EXECUTED, Finding, Undecided
 from toolscale.audit.stated import look_for
-from toolscale.audit.tau2_driver import IDLE
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import read_dataset
@@ -23,6 +22,7 @@ from toolscale.errors import DatasetError, SandboxLimitError, ToolScaleError
 from toolscale.records import Task, ToolCall
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.record import Rejection
+from toolscale.tau2.driver import IDLE
 from toolscale.text_files import printable
 from toolscale.verify.judge import Judge
 from toolscale.verify.verifier import Verifier

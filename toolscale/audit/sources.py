@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from toolscale.audit.checks import NOT_RUN, Found, check_tasks, check_texts
@@ -11,16 +13,17 @@ from toolscale.audit.found import KINDS, Audit, Finding, Undecided
 from toolscale.audit.hub import read_rows
 from toolscale.audit.own import examine_folder
 from toolscale.audit.references import LEAST_SHARE, dangling, references
-from toolscale.audit.tau2 import check_checkout, read_driver
-from toolscale.audit.tau2_process import code_of, driver_lines
+from toolscale.audit.tau2 import check_data, read_driver
 from toolscale.errors import UsageError
+from toolscale.tau2.checkout import bare, open_checkout
+from toolscale.tau2.driving import Say, drive
+from toolscale.tau2.process import Place
+from toolscale.temporary_folders import temporary_folder
 from toolscale.text_files import printable
 
 TAU2, HUB = "tau2:", "toolscale-hf:"
 DOMAIN = "retail"
 TIMEOUT_S = 1_800.0
-
-Say = Callable[[int, int], None]
 
 
 def audit_source(
@@ -42,11 +45,12 @@ def audit_source(
     return _own(Path(source), say)
 
 
-def _tau2(checkout: Path, domain: str, python: Path | None, timeout_s: float, say: Say) -> Audit:
-    check_checkout(checkout, domain)
-    program = (python or checkout / ".venv" / "bin" / "python").absolute()
-    code = code_of(program, checkout)
-    driven = read_driver(driver_lines(program, checkout, domain, timeout_s), say)
+def _tau2(folder: Path, domain: str, python: Path | None, timeout_s: float, say: Say) -> Audit:
+    check_data(folder, domain)
+    checkout = open_checkout(folder, python, os.environ, "--python")
+    with temporary_folder("audit") as work:
+        place = Place(work, bare(os.environ, folder / "data"), work, timeout_s=timeout_s)
+        driven = read_driver(asyncio.run(drive(checkout, domain, place, say)))
     found: list[Found] = [*driven.broken, *check_tasks(driven.tasks)]
     found += check_texts(driven.tasks)
     inferred = {name: references(database) for name, database in driven.databases.items()}
@@ -56,8 +60,8 @@ def _tau2(checkout: Path, domain: str, python: Path | None, timeout_s: float, sa
     kept = [each for columns in inferred.values() for each in columns if each.share >= LEAST_SHARE]
     looked_up = sum(len(each.values) for each in kept)
     notes.append(f"{len(kept)} columns of the databases refer to rows; their {looked_up:,} values were looked up")
-    if not code.resolve().is_relative_to(checkout.resolve()):
-        notes.append(f"the code of tau2 is not that of the checkout: {printable(str(code))}")
+    if not checkout.code.resolve().is_relative_to(folder.resolve()):
+        notes.append(f"the code of tau2 is not that of the checkout: {printable(str(checkout.code))}")
     return _audit("tau2", domain, driven.tasks, found, len(driven.broken_tasks), *notes)
 
 

@@ -1,10 +1,10 @@
-"""A domain of tau2-bench, executed by tau2 itself and read as examined tasks."""
+"""A domain of tau2-bench, executed by tau2 itself (`toolscale.tau2`) and read as examined tasks."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ from toolscale.audit.examined import Examined, Made, Run
 from toolscale.audit.found import EXECUTED, Undecided, bad_input
 from toolscale.errors import ProgramError
 from toolscale.patterns import regex
+from toolscale.tau2.checkout import check_domain
+from toolscale.tau2.files import read_json
 from toolscale.text_files import printable
-
-CLONE = "git clone https://github.com/sierra-research/tau2-bench"
-MOST_TASKS = 100_000
 
 _REFUSED = regex(r"\s*(?:error\s*:|failed to\b|\{\s*\"error\"\s*:\s*\")", re.IGNORECASE)
 """How a result begins that says that the call was not done."""
@@ -27,7 +26,6 @@ class Driven:
     """What the driver has said: the tasks, the databases, and what could not be told."""
 
     version: str = ""
-    announced: int = 0
     tasks: list[Examined] = field(default_factory=list)
     databases: dict[str, Any] = field(default_factory=dict)
     broken: list[Undecided] = field(default_factory=list)
@@ -37,20 +35,10 @@ class Driven:
         """The tasks that tau2 itself could not run."""
         return {task for each in self.broken for task in each.tasks}
 
-    @property
-    def seen(self) -> int:
-        """How many tasks it has said something of."""
-        return len(self.tasks) + len(self.broken_tasks)
 
-
-def check_checkout(checkout: Path, domain: str) -> None:
+def check_data(checkout: Path, domain: str) -> None:
     """UsageError if a folder is no checkout of tau2-bench, or has no such domain, or a file of it cannot be read."""
-    domains = checkout / "src" / "tau2" / "domains"
-    if not domains.is_dir():
-        raise bad_input(checkout, "", "it is no checkout of tau2-bench (src/tau2/domains is missing)", CLONE)
-    known = sorted(path.parent.name for path in domains.glob("*/environment.py"))
-    if domain not in known:
-        raise bad_input(checkout, "", f"it has no domain {domain!r}", f"take one of {', '.join(known) or 'none'}")
+    check_domain(checkout, domain)
     data = checkout / "data" / "tau2" / "domains" / domain
     if not data.is_dir():
         raise bad_input(data, "", "the folder is missing", "get the data of the checkout too")
@@ -58,37 +46,29 @@ def check_checkout(checkout: Path, domain: str) -> None:
         # telecom keeps its database as TOML: whoever wants to know whether it can be read asks tau2
         path = data / f"{name}.json"
         if path.is_file():
-            _check_json(path)
+            read_json(path)
         elif not path.with_suffix(".toml").is_file():
             raise bad_input(path, "", "the file is missing", "get the file again: git checkout -- data")
 
 
-def read_driver(lines: Iterable[Mapping[str, Any]], say: Callable[[int, int], None]) -> Driven:
-    """Return what the lines of the driver say. ProgramError if they are not what it writes, or if they stop early."""
-    driven, ended = Driven(), False
+def read_driver(lines: Iterable[Mapping[str, Any]]) -> Driven:
+    """Return what the lines of the driver say. ProgramError if they are not what it writes."""
+    driven = Driven()
     heard: tuple[str, ...] = ()
     for number, line in enumerate(lines, 1):
         try:
             kind = line["kind"]
             if kind == "domain":
-                driven.version, driven.announced = str(line["tau2"]), int(line["tasks"])
-                driven.databases = dict(line["databases"])
+                driven.version, driven.databases = str(line["tau2"]), dict(line["databases"])
                 heard = (str(line["policy"]), json.dumps(line["tools"], ensure_ascii=False))
             elif kind == "task":
                 driven.tasks.append(_examined(line, heard, driven.databases))
             elif kind == "broken":
                 driven.broken += _broken(str(line["id"]), printable(str(line["error"])))
-            elif kind == "end":
-                ended = True
             else:
                 raise ValueError(f"a kind {kind!r}")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProgramError(f"the driver of tau2 wrote what it should not in line {number}: {error!r}") from error
-        if driven.seen > MOST_TASKS:
-            raise ProgramError(f"the driver of tau2 wrote more than {MOST_TASKS:,} tasks")
-        say(driven.seen, driven.announced)
-    if not ended:
-        raise ProgramError(f"the driver of tau2 stopped after {driven.seen} of {driven.announced} tasks")
     return driven
 
 
@@ -202,10 +182,3 @@ def _texts(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(filter(None, map(_texts, value)))
     return "" if value is None or isinstance(value, bool) else str(value)
-
-
-def _check_json(path: Path) -> None:
-    try:
-        json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise bad_input(path, "", f"it cannot be read ({printable(str(error), 160)})", "get the file again") from error

@@ -12,7 +12,6 @@ from typing import Any
 from toolscale.models.expert import Message
 from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
 from toolscale.models.thoughts import spoken
-from toolscale.records import ExpertReply
 
 SHORTEST_SECRET = 8
 """A key of fewer characters (`EMPTY`, as local servers want it) is no secret, and its letters may stand in any
@@ -94,23 +93,6 @@ def read_choice(body: bytes, key: str, with_calls: bool = False) -> Completion:
         input_tokens=read or None,  # no request has no tokens: a server that says so did not count
         output_tokens=wrote if wrote or (read and not written) else None,
         message=message,
-    )
-
-
-def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
-    """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
-
-    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated, also those
-    of a reply that cannot be used: the provider charges it. Nobody knows how many a reply without any text has. Calls
-    are left out if no tools were offered.
-    """
-    found = read_choice(body, key, bool(tools))
-    read, wrote = tokens_of(found, messages, tools)
-    if found.problem or not (found.content or found.calls):
-        known = wrote if found.output_tokens is not None or found.written else None
-        raise GarbledError(found.problem or "it has neither content nor calls", read, known)
-    return ExpertReply(
-        content=found.content, tool_calls=found.calls, kind="endpoint", input_tokens=read, output_tokens=wrote
     )
 
 

@@ -1,8 +1,7 @@
-"""An expert behind an OpenAI-compatible server: asked until it answers, refuses, or its deadline is reached.
+"""An expert behind an OpenAI-compatible server, asked through the client of all models (`chat`).
 
-What may pass is tried again; a refusal stops at once, and so does a reply that cannot be used. What may be paid for has
-its tokens all the same, and where nobody counted them as many as there can be. Whatever happens is a reply, with an
-`error` if there is no answer, so that a rollout records it and goes on.
+Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records it and goes on. What may
+be paid for has its tokens all the same, and where nobody counted them as many as there can be.
 """
 
 from __future__ import annotations
@@ -10,58 +9,42 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from openai import AsyncOpenAI
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
-
-from toolscale.errors import UsageError
+from toolscale.canonical import content_hash
+from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
 from toolscale.models import transport
-from toolscale.models.chat.budget import most_read
-from toolscale.models.chat.request import ChatRequest, Dialect, in_dialect
-from toolscale.models.completion import GarbledError, clean, read_completion
+from toolscale.models.chat.client import ChatClient, Lost
+from toolscale.models.chat.replies import UNKEPT, ChatReply, ReplyStore
+from toolscale.models.chat.request import ChatRequest, Dialect
+from toolscale.models.chat.settings import ChatModel
+from toolscale.models.completion import GarbledError, clean
 from toolscale.models.expert import Message
-from toolscale.models.simulated import drawn
-from toolscale.models.transport import NoAnswerError, RefusedError
+from toolscale.models.transport import NoAnswerError
 from toolscale.records import AnswerKey, Endpoint, ExpertReply, ExpertSpec, ToolCall
 
 MOST_TOKENS = 16_384
 """Of one reply of an expert, with what it thinks: what a reply can cost must be known before it is asked for."""
 
-
-@dataclass
-class _Tries:
-    """The tries of one question: what happened, and the tokens that may be paid for though nothing came of them."""
-
-    failures: list[str] = field(default_factory=list)
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def lose(self, request: ChatRequest, read: int | None = None, wrote: int | None = None) -> None:
-        """Count a try with the tokens that the server counted; None is not known, and then all that there can be."""
-        self.input_tokens += most_read(request) if read is None else read
-        self.output_tokens += request.max_tokens if wrote is None else wrote
-
-    def charged(self, reply: ExpertReply) -> ExpertReply:
-        """Return what came of them in the end, with the tokens of all."""
-        read, wrote = self.input_tokens + reply.input_tokens, self.output_tokens + reply.output_tokens
-        return reply.model_copy(update={"input_tokens": read, "output_tokens": wrote})
+NOTHING = ChatReply("", 0, 0, None, 0.0)
 
 
 @dataclass
 class EndpointExpert:
-    """Asks the endpoint of its spec. UsageError at once if the address cannot be one, or the key is not in the
-    environment."""
+    """Asks the endpoint of its spec: with the client of a purse, which keeps and pays the replies (one sample of a task
+    asks the same question once), or else with one of its own for each question, until its deadline. UsageError at once
+    if the address cannot be one, or the key is not in the environment."""
 
     spec: ExpertSpec
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
     _dialect: Dialect = field(default_factory=Dialect, repr=False, compare=False)
     """What the server understands, as far as it was seen to refuse."""
 
     def __post_init__(self) -> None:
         """Fail before anything runs."""
-        check_address(self.spec)
-        key_of(self.spec)
+        who, endpoint = f"the expert {self.spec.name!r}", endpoint_of(self.spec)
+        transport.check_address(endpoint.base_url, f"the base_url of {who}")
+        transport.key_of(endpoint, who)
 
     async def reply(
         self,
@@ -73,61 +56,52 @@ class EndpointExpert:
         draw: str,
         made: Sequence[ToolCall],
     ) -> ExpertReply:
-        """Ask the model. Its latency is measured, waiting between tries included; of `key` and `made` it learns
-        nothing."""
-        endpoint, secret = endpoint_of(self.spec), key_of(self.spec)
-        began, tries = time.monotonic(), _Tries()
+        """Ask the model; of `key` and `made` it learns nothing. Its latency is measured, waiting between tries
+        included, unless the reply may have been kept. BudgetError if it might pass the cap of its purse."""
         # A policy may write half a surrogate pair, which no request can hold.
-        said = clean([dict(message) for message in messages], "")
+        said, began = clean([dict(message) for message in messages], ""), time.monotonic()
         request = ChatRequest(f"expert {self.spec.name}", tuple(said), tools=tuple(tools), max_tokens=MOST_TOKENS)
+        if self.client is not None:
+            request = replace(request, sample=int(content_hash(draw)[:8], 16) >> 1)  # 31 bits, as servers take a seed
+            reply = await self._asked(self.client, request)
+            return reply if reply.latency_s else _timed(reply, began)
+        endpoint = endpoint_of(self.spec)
+        # The client holds no connection beyond one answer: an expert is asked from one event loop after another.
+        with ReplyStore(UNKEPT) as store:
+            model = ChatModel(endpoint, self.spec.price)
+            client = ChatClient(model, store, dialect=self._dialect, draw=draw, garbled=1, grace_s=0.0)
+            try:
+                async with asyncio.timeout(endpoint.deadline_s), client:
+                    reply = await self._asked(client, request)
+            except TimeoutError:
+                lost = client.lost_on(request)
+                problem = f"no answer in {endpoint.deadline_s:g} s: {lost.failure or 'it was silent'}"
+                reply = expert_reply(NOTHING, lost, problem)
+        self._dialect = client.dialect
+        return _timed(reply, began)
+
+    async def _asked(self, client: ChatClient, request: ChatRequest) -> ExpertReply:
+        """Return what came of a question, with the tokens of all tries; a reply has its own seconds."""
+        found, problem = NOTHING, None
         try:
-            # The client holds no connection beyond one answer: an expert is asked from one event loop after another.
-            async with asyncio.timeout(endpoint.deadline_s), transport.open_client(endpoint, secret) as client:
-                retrying = AsyncRetrying(
-                    retry=retry_if_exception_type(NoAnswerError),
-                    wait=lambda state: _wait(state, draw),
-                    reraise=True,
-                    stop=lambda state: (state.seconds_since_start or 0.0) + state.upcoming_sleep >= endpoint.deadline_s,
-                )
-                async for attempt in retrying:
-                    with attempt:
-                        answer = await self._ask(client, request, secret, tries)
-            return tries.charged(answer.model_copy(update={"latency_s": time.monotonic() - began}))
-        except NoAnswerError as error:
-            asked = f", and it asks to wait {error.wait:.0f} s" if error.wait else ""
-            problem = f"no answer in {endpoint.deadline_s:g} s: {error}{asked}"
-        except TimeoutError:
-            problem = (
-                f"no answer in {endpoint.deadline_s:g} s: {tries.failures[-1] if tries.failures else 'it was silent'}"
-            )
-        except GarbledError as error:
-            problem = f"its reply cannot be used: {error}"
-        except RefusedError as error:
-            problem = str(error)
-        return tries.charged(ExpertReply(error=problem, latency_s=time.monotonic() - began, kind="endpoint"))
+            found = await client.ask(request)
+            problem = f"its reply cannot be used: {found.problem}" if found.problem else None
+        except (ModelUnavailableError, UnusableReplyError, UsageError) as error:
+            problem = _told(error, endpoint_of(self.spec))
+        return expert_reply(found, client.lost_on(request), problem)
 
-    async def _ask(self, client: AsyncOpenAI, request: ChatRequest, secret: str, tries: _Tries) -> ExpertReply:
-        """Ask once. What came to nothing is added to `tries`, because the deadline may end this one or the next."""
-        try:
-            return read_completion(await self._sent(client, request, secret), secret, request.messages, request.tools)
-        except NoAnswerError as error:
-            tries.failures.append(str(error))
-            if error.may_cost:
-                tries.lose(request)
-            raise
-        except GarbledError as error:
-            tries.lose(request, error.input_tokens, error.output_tokens)
-            raise
-        except asyncio.CancelledError:
-            tries.lose(request)
-            raise
 
-    async def _sent(self, client: AsyncOpenAI, request: ChatRequest, secret: str) -> bytes:
-        async def send(body: dict[str, Any]) -> bytes:
-            return await transport.complete(client, endpoint_of(self.spec), secret, body)
-
-        answer, self._dialect = await in_dialect(self._dialect, request, send)
-        return answer
+def expert_reply(found: ChatReply, lost: Lost, problem: str | None) -> ExpertReply:
+    """Return a reply of an expert, with the tokens of the tries that came to nothing; `problem`: why it is none."""
+    return ExpertReply(
+        content=None if problem else found.content or found.refusal or None,
+        tool_calls=found.tool_calls,
+        input_tokens=lost.input_tokens + found.input_tokens,
+        output_tokens=lost.output_tokens + found.output_tokens,
+        latency_s=found.seconds,
+        error=problem,
+        kind="endpoint",
+    )
 
 
 def endpoint_of(spec: ExpertSpec) -> Endpoint:
@@ -137,18 +111,14 @@ def endpoint_of(spec: ExpertSpec) -> Endpoint:
     return spec.endpoint
 
 
-def check_address(spec: ExpertSpec) -> None:
-    """Raise UsageError if the address cannot be asked, or holds what should stand in the environment."""
-    transport.check_address(endpoint_of(spec).base_url, f"the base_url of the expert {spec.name!r}")
+def _timed(reply: ExpertReply, began: float) -> ExpertReply:
+    return reply.model_copy(update={"latency_s": time.monotonic() - began})
 
 
-def key_of(spec: ExpertSpec) -> str:
-    """Return the key from the environment variable that the expert names, empty if it names none. UsageError if it is
-    missing or cannot be one."""
-    return transport.key_of(endpoint_of(spec), f"the expert {spec.name!r}")
-
-
-def _wait(state: RetryCallState, draw: str) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    chance = drawn(draw, f"try {state.attempt_number}").chance
-    return transport.wait_before(state.attempt_number, error if isinstance(error, NoAnswerError) else None, chance)
+def _told(error: Exception, endpoint: Endpoint) -> str:
+    """Return what became of a question, without what whoever runs the client should do about it."""
+    cause = error.__cause__
+    if isinstance(cause, NoAnswerError):
+        wait = f", and it asks to wait {cause.wait:.0f} s" if cause.wait else ""
+        return f"no answer in {endpoint.deadline_s:g} s: {cause}{wait}"
+    return f"its reply cannot be used: {cause}" if isinstance(cause, GarbledError) else str(cause or error)

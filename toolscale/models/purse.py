@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from toolscale.canonical import content_hash
-from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
-from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatRequest, Ledger, ReplyStore
+from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
-from toolscale.models.completion import clean
-from toolscale.models.endpoint import MOST_TOKENS
+from toolscale.models.endpoint import EndpointExpert
 from toolscale.models.expert import Expert
-from toolscale.records import AnswerKey, ExpertReply, ExpertSpec, ToolCall
 
 REPLIES = Path("var/replies.sqlite")
 
@@ -57,55 +51,4 @@ class Purse:
             yield expert
             return
         async with self.client(ChatModel(spec.endpoint, spec.price)) as client:
-            yield PaidExpert(spec, client)
-
-
-@dataclass(frozen=True)
-class PaidExpert:
-    """An expert behind an endpoint whose replies are paid from a purse, and kept: one sample of a task asks the same
-    question once."""
-
-    spec: ExpertSpec
-    client: ChatClient
-
-    async def reply(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        tools: Sequence[Mapping[str, Any]],
-        *,
-        key: AnswerKey | None,
-        category: str,
-        draw: str,
-        made: Sequence[ToolCall],
-    ) -> ExpertReply:
-        """Ask it. BudgetError if the reply might pass the cap."""
-        said, began = clean([dict(message) for message in messages], ""), time.monotonic()
-        request = ChatRequest(
-            f"expert {self.spec.name}", tuple(said), tools=tuple(tools), max_tokens=MOST_TOKENS, sample=_sample(draw)
-        )
-        try:
-            reply = await self.client.ask(request)
-        except (ModelUnavailableError, UnusableReplyError, UsageError) as error:
-            lost = self.client.lost_on(request)
-            return ExpertReply(
-                error=str(error),
-                kind="endpoint",
-                input_tokens=lost.input_tokens,
-                output_tokens=lost.output_tokens,
-                latency_s=time.monotonic() - began,
-            )
-        lost = self.client.lost_on(request)
-        return ExpertReply(
-            content=reply.content or reply.refusal or None,
-            tool_calls=reply.tool_calls,
-            input_tokens=lost.input_tokens + reply.input_tokens,
-            output_tokens=lost.output_tokens + reply.output_tokens,
-            latency_s=reply.seconds,
-            error=f"its reply cannot be used: {reply.problem}" if reply.problem else None,
-            kind="endpoint",
-        )
-
-
-def _sample(draw: str) -> int:
-    """Return the number of a draw: 31 bits, as servers take a seed."""
-    return int(content_hash(draw)[:8], 16) >> 1
+            yield EndpointExpert(spec, client)

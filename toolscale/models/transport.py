@@ -102,12 +102,14 @@ class _Client(httpx2.AsyncClient):
         return httpx2.Response(response.status_code, headers=told, content=body, request=request)
 
 
-def open_client(endpoint: Endpoint, secret: str, most_bytes: int = MOST_BYTES, connections: int = 100) -> AsyncOpenAI:
-    """Return a client of an endpoint; use it as a context, within one event loop. It tries nothing again."""
+def open_client(
+    endpoint: Endpoint, secret: str, most_bytes: int = MOST_BYTES, connections: int = 100, tries: int = 1
+) -> AsyncOpenAI:
+    """Return a client of an endpoint; use it as a context, within one event loop."""
     return AsyncOpenAI(
         api_key="sent by the client below",
         base_url=endpoint.base_url,
-        max_retries=0,
+        max_retries=tries - 1,
         timeout=endpoint.timeout_s,
         http_client=_Client(secret, endpoint.timeout_s, most_bytes, connections),
     )

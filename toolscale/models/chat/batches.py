@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 from openai.types import Batch
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from toolscale.errors import ModelUnavailableError
 from toolscale.models.chat.budget import booked, most_of
@@ -19,7 +19,7 @@ from toolscale.models.chat.client import ChatClient
 from toolscale.models.chat.replies import ChatReply, reply_of
 from toolscale.models.chat.request import ChatRequest
 from toolscale.models.completion import GarbledError, read_choice
-from toolscale.models.transport import NoAnswerError, RefusedError, key_of, open_client, told_apart
+from toolscale.models.transport import RefusedError, key_of, open_client, told_apart
 from toolscale.records.dollars import dollars_of
 
 SHARE = 0.5
@@ -35,9 +35,8 @@ FIRST_LOOK, LONGEST_LOOK = 2.0, 60.0
 """Seconds between two looks at a batch: longer each time."""
 
 TRIES = 8
+"""Of each look; the library waits between them, half a minute in all."""
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
-
-T = TypeVar("T")
 
 
 async def ask_ahead(client: ChatClient, requests: Sequence[ChatRequest], first_look: float = FIRST_LOOK) -> int:
@@ -50,7 +49,7 @@ async def ask_ahead(client: ChatClient, requests: Sequence[ChatRequest], first_l
     endpoint, kept = client.model.endpoint, 0
     wanted = {request.key(client.name): request for request in map(client.bounded, requests)}
     secret = key_of(endpoint, f"the model {client.name!r}")
-    async with open_client(endpoint, secret, most_bytes=MOST_BYTES) as openai:
+    async with open_client(endpoint, secret, most_bytes=MOST_BYTES, tries=TRIES) as openai:
         for number, asked in client.store.open_batches(endpoint.base_url):
             kept += await _collect(client, openai, number, asked, first_look)
         missing = {key: request for key, request in wanted.items() if client.store.get(key) is None}
@@ -81,11 +80,11 @@ async def _send(client: ChatClient, openai: AsyncOpenAI, part: dict[str, ChatReq
         for key, request in part.items()
     ]
     content = "\n".join(lines).encode("utf-8", "replace")
-    file = await _again(client, lambda: openai.files.create(file=("requests.jsonl", content), purpose="batch"))
-    batch = await _again(
-        client,
-        lambda: openai.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"),
-    )
+    with _waited_for(client):
+        file = await openai.files.create(file=("requests.jsonl", content), purpose="batch")
+        batch = await openai.batches.create(
+            input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"
+        )
     client.store.open_batch(batch.id, client.model.endpoint.base_url, part)
     return batch.id
 
@@ -96,15 +95,16 @@ async def _collect(
     """Wait until a batch is over, and keep its replies; return how many there are."""
     look = first_look
     while True:
-        batch: Batch = await _again(client, lambda: openai.batches.retrieve(number))
+        with _waited_for(client):
+            batch: Batch = await openai.batches.retrieve(number)
         if batch.status in _OVER:
             break
         await asyncio.sleep(look)
         look = min(LONGEST_LOOK, look * 1.5)
     kept = 0
     if batch.output_file_id:
-        name = batch.output_file_id
-        answered = await _again(client, lambda: openai.files.content(name))
+        with _waited_for(client):
+            answered = await openai.files.content(batch.output_file_id)
         for key, reply, dollars in _replies(client, answered.content, part):
             client.budget.spend(dollars)
             client.line_of(part[key]).pay(dollars)
@@ -145,25 +145,17 @@ def _parts(requests: dict[str, ChatRequest]) -> Iterator[dict[str, ChatRequest]]
         yield dict(items[begin : begin + MOST_REQUESTS])
 
 
-async def _again(client: ChatClient, call: Callable[[], Awaitable[T]]) -> T:
-    """Return what a call of the endpoint returns, tried again while that may help."""
+@contextmanager
+def _waited_for(client: ChatClient) -> Iterator[None]:
+    """Turn what the endpoint says, after all tries of its library, into errors of ours: RefusedError or
+    ModelUnavailableError."""
     endpoint = client.model.endpoint
-    secret = key_of(endpoint, f"the model {client.name!r}")
-    retrying = AsyncRetrying(
-        retry=retry_if_exception_type(NoAnswerError),
-        wait=wait_random_exponential(multiplier=0.5, max=30),
-        stop=stop_after_attempt(TRIES),
-        reraise=True,
-    )
     try:
-        async for attempt in retrying:
-            with attempt:
-                try:
-                    return await call()
-                except (TimeoutError, APIConnectionError, APIStatusError) as error:
-                    raise told_apart(error, endpoint, secret) from error
-    except NoAnswerError as error:
+        yield
+    except (APIConnectionError, APIStatusError) as error:
+        told = told_apart(error, endpoint, key_of(endpoint, f"the model {client.name!r}"))
+        if isinstance(told, RefusedError):
+            raise told from error
         raise ModelUnavailableError(
-            f"{endpoint.base_url}: a batch: {error}; run it again later: the batch is waited for"
+            f"{endpoint.base_url}: a batch: {told}; run it again later: the batch is waited for"
         ) from error
-    raise AssertionError("tenacity returns or raises")

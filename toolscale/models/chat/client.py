@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from openai import AsyncOpenAI
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
@@ -47,6 +46,8 @@ class Lost:
 
     input_tokens: int = 0
     output_tokens: int = 0
+    failure: str = ""
+    """Why the last one had no answer."""
 
 
 @dataclass
@@ -63,6 +64,10 @@ class ChatClient:
     used: dict[str, None] = field(default_factory=dict)
     """The keys of all replies that were given out, in the order in which they were first asked for."""
     dialect: Dialect = field(default_factory=Dialect)
+    draw: str = ""
+    """What the waits between tries depend on, beside the request."""
+    garbled: int = GARBLED
+    grace_s: float = GRACE_S
     _lost: dict[str, Lost] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,17 +99,12 @@ class ChatClient:
             task.cancel()
         self._is_closing = True
         if self._sent_by:
-            await asyncio.wait(self._sent_by, timeout=GRACE_S)
+            await asyncio.wait(self._sent_by, timeout=self.grace_s)
         left = list(self._under_way.values())
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
         await self._stack.aclose()
-
-    @property
-    def openai(self) -> AsyncOpenAI:
-        """The open client of the endpoint, for what is not a chat completion."""
-        return self._openai
 
     def bounded(self, request: ChatRequest) -> ChatRequest:
         """Return a request as it is sent and kept: for no longer a reply than the settings of the model allow."""
@@ -135,6 +135,9 @@ class ChatClient:
         task = self._under_way[key] = asyncio.create_task(self._paid(request, key))
         task.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(task)
+
+    def _lost_by(self, request: ChatRequest) -> Lost:
+        return self._lost.setdefault(request.key(self.name), Lost())
 
     def lost_on(self, request: ChatRequest) -> Lost:
         """Return what was booked for tries of a request that came to nothing, and forget it."""
@@ -197,11 +200,11 @@ class ChatClient:
             error = state.outcome.exception() if state.outcome else None
             garbled += isinstance(error, GarbledError)
             late = (state.seconds_since_start or 0.0) + state.upcoming_sleep >= endpoint.deadline_s
-            return garbled >= GARBLED or late or self._is_closing
+            return garbled >= self.garbled or late or self._is_closing
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((NoAnswerError, GarbledError)),
-            wait=lambda state: _wait(state, key),
+            wait=lambda state: _wait(state, key + self.draw),
             stop=must_stop,
             reraise=True,
         )
@@ -230,6 +233,7 @@ class ChatClient:
                 choice = read_choice(await self._sent(request), self._secret, bool(request.tools))
             except NoAnswerError as error:
                 line.failures += 1
+                self._lost_by(request).failure = str(error)
                 if error.may_cost:
                     self._charge(request, None, None)
                 if error.is_busy:
@@ -273,8 +277,8 @@ class ChatClient:
         """Book what may be paid for and cannot be used, with the tokens that the server counted: None is not known, and
         then it is all that there can be."""
         dollars = booked(request, read, wrote, self.model.price)
-        line, lost = self.line_of(request), self._lost.setdefault(request.key(self.name), Lost())
-        for each in (line, lost):
+        line = self.line_of(request)
+        for each in (line, self._lost_by(request)):
             each.input_tokens += most_read(request) if read is None else read
             each.output_tokens += request.max_tokens if wrote is None else wrote
         line.pay(dollars)

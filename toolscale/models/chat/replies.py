@@ -17,6 +17,9 @@ from toolscale.models.completion import Completion, tokens_of
 from toolscale.models.thoughts import spoken
 from toolscale.records import Price
 
+UNKEPT = Path(":memory:")
+"""A place that is gone when its store is closed."""
+
 _APPLICATION = 0x7453_7265
 _TABLES = """
 CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID;

@@ -1,19 +1,19 @@
-"""Runs under a Python that has tau2, and prints what tau2's own loaders, environments and evaluators say: JSON lines.
+"""Runs under a Python that has tau2, and writes what tau2's own loaders, environments and evaluators say: JSON lines.
 
-It is started as a file of its own, loads nothing of this package, and needs tau2 1.0 or later. Argument: the domain.
-The lines: one `domain`, a `task` or `broken` for each task, one `end`.
+It is started as a file of its own, loads nothing of this package, and needs tau2 1.0 or later. Arguments: the domain,
+the file to write, and, where only what an agent is worth that does nothing is asked, `idle` and the ids of tasks.
+The lines: one `domain`, a `task` or `broken` for each task, one `end`; or an `idle` for each task, and the `end`.
+What it prints is for people.
 """
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import inspect
 import json
-import os
 import sys
 from importlib.metadata import version
 
@@ -199,7 +199,21 @@ def examined(make, task, fresh):
     }
 
 
-def main(domain, out):
+def described(make):
+    """Return what is said of a domain, and the state and databases of an environment as it makes it."""
+    environment = constructor_of(make, [])()
+    fresh = state_of(environment), databases_of(environment)
+    tools = [tool.openai_schema for kit in kits_of(environment).values() for tool in kit.get_tools().values()]
+    return {"policy": environment.get_policy(), "tools": tools, "databases": fresh[1]}, fresh
+
+
+def idling(make, task):
+    """Return what an agent is worth that does nothing."""
+    found = worth(constructor_of(make, golden_of(task)), task, IDLE)
+    return {"kind": "idle", "id": task.id, **found}
+
+
+def main(domain, out, what="", *ids):
     def say(line):
         print(json.dumps(line, default=str), file=out, flush=True)
 
@@ -208,30 +222,22 @@ def main(domain, out):
 
     logger.remove()  # it writes a line for each call that is made
     make, tasks = registry.get_env_constructor(domain), registry.get_tasks_loader(domain)
-    tasks = tasks(None)
-    environment = constructor_of(make, [])()
-    fresh = state_of(environment), databases_of(environment)
-    say(
-        {
-            "kind": "domain",
-            "tau2": version("tau2"),
-            "tasks": len(tasks),
-            "policy": environment.get_policy(),
-            "tools": [tool.openai_schema for kit in kits_of(environment).values() for tool in kit.get_tools().values()],
-            "databases": fresh[1],
-        }
-    )
-    for task in tasks:
+    tasks = [task for task in tasks(None) if not ids or task.id in ids]
+    if what == "idle":
+        ask = functools.partial(idling, make)
+    else:
+        told, fresh = described(make)
+        say({"kind": "domain", "tau2": version("tau2"), "tasks": len(tasks), **told})
+        ask = functools.partial(examined, make, fresh=fresh)
+    for number, task in enumerate(tasks, 1):
         try:
-            say(examined(make, task, fresh))
+            say(ask(task))
         except Exception as error:
             say({"kind": "broken", "id": task.id, "error": f"{type(error).__name__}: {error}"})
+        print(f"Status: {number}/{len(tasks)} complete.", flush=True)
     say({"kind": "end"})
 
 
 if __name__ == "__main__":
-    # What tau2 and its libraries print must not stand between the lines.
-    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    with contextlib.redirect_stdout(sys.stderr):
-        main(sys.argv[1], lines)
+    with open(sys.argv[2], "w", encoding="utf-8") as lines:  # noqa: PTH123
+        main(sys.argv[1], lines, *sys.argv[3:])

@@ -1,15 +1,18 @@
-"""Files of tau2-bench (sierra-research/tau2-bench, MIT): the tasks of a domain, and the simulations of a run."""
+"""Files of tau2-bench: the tasks of a domain, and the simulations of a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from toolscale.dataset.columns import load_cell
 from toolscale.errors import UsageError
 from toolscale.models.completion import excerpt
+from toolscale.tau2.checkout import REMEDY
+from toolscale.text_files import printable
 
 BASIS = ("DB", "COMMUNICATE")
 """What a task is rewarded for that does not say it."""
@@ -17,7 +20,21 @@ BASIS = ("DB", "COMMUNICATE")
 RESULTS = "results.json"
 """The file that `tau2 run` writes."""
 
-REMEDY = "give the folder of a domain in data/tau2/domains of a checkout of tau2-bench 1.0.1"
+
+@dataclass(frozen=True)
+class Source:
+    """Where a task stands (`tasks.json: task 3`), and what to do if it cannot be read."""
+
+    place: str
+    remedy: str = REMEDY
+
+    def need(self, value: Any, name: str, sort: type, path: str = "") -> Any:
+        """Return what a value has under a name. UsageError if it is missing, or of another sort."""
+        found = value.get(name) if isinstance(value, Mapping) else None
+        if not isinstance(found, sort):
+            told = "is missing" if found is None else f"is {printable(repr(found), 60)}"
+            raise UsageError(f"{self.place}: `{path}{name}` {told}; {self.remedy}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -36,6 +53,8 @@ class Tau2Task:
     id: str
     actions: tuple[Action, ...]
     communicate: tuple[str, ...]
+    assertions: tuple[str, ...]
+    """What a model judges."""
     basis: tuple[str, ...]
     raw: Mapping[str, Any]
     """All of it: what identifies it."""
@@ -43,8 +62,7 @@ class Tau2Task:
     @property
     def is_judged(self) -> bool:
         """Whether tau2 asks a model of its own what it is worth."""
-        criteria = self.raw.get("evaluation_criteria") or {}
-        return "NL_ASSERTION" in self.basis and bool(criteria.get("nl_assertions"))
+        return "NL_ASSERTION" in self.basis and bool(self.assertions)
 
 
 @dataclass(frozen=True)
@@ -104,13 +122,16 @@ def read_tasks(folder: Path, split: str | None) -> list[Tau2Task]:
     """Return the tasks of a domain, in the order of the file; `split`: those of one of its splits. UsageError for a
     file that is missing or none."""
     path = folder / "tasks.json"
-    tasks = [_task(raw, path, place) for place, raw in enumerate(_list(_read(path), path))]
+    raw = read_json(path)
+    if not isinstance(raw, list):
+        raise UsageError(f"{path}: is no list of tasks; {REMEDY}")
+    tasks = [read_task(each, Source(f"{path}: task {place}")) for place, each in enumerate(raw)]
     splits = folder / "split_tasks.json"
     if split is None or not splits.is_file():
         if split not in (None, "base"):
             raise UsageError(f"{folder}: has no split {split!r} ({splits.name} is missing); take `base`")
         return tasks
-    found = _read(splits)
+    found = read_json(splits)
     if not isinstance(found, dict) or split not in found:
         known = ", ".join(found) if isinstance(found, dict) else "none"
         raise UsageError(f"{splits}: has no split {split!r}; it has {known}")
@@ -120,7 +141,7 @@ def read_tasks(folder: Path, split: str | None) -> list[Tau2Task]:
 
 def read_run(path: Path) -> Run:
     """Return the simulations of a results file of `tau2 run`. UsageError for a file that is missing or none."""
-    found = _read(path)
+    found = read_json(path)
     if not isinstance(found, dict) or not isinstance(found.get("simulations"), list):
         raise UsageError(f"{path}: has no `simulations`; give the results file that tau2 run wrote")
     info = found.get("info") or {}
@@ -131,26 +152,40 @@ def read_run(path: Path) -> Run:
     return Run(_named(info.get("agent_info")), _named(info.get("user_info")), simulations)
 
 
-def _task(raw: Any, path: Path, place: int) -> Tau2Task:
-    try:
-        criteria = raw.get("evaluation_criteria") or {}
-        actions = tuple(
-            Action(
-                each["name"],
-                each.get("arguments") or {},
-                None if each.get("compare_args") is None else tuple(each["compare_args"]),
-            )
-            for each in criteria.get("actions") or ()
-        )
-        return Tau2Task(
-            id=str(raw["id"]),
-            actions=actions,
-            communicate=tuple(map(str, criteria.get("communicate_info") or ())),
-            basis=tuple(criteria.get("reward_basis") or BASIS) if raw.get("evaluation_criteria") else (),
-            raw=raw,
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path}: task {place}: cannot be read ({error!r}); {REMEDY}") from error
+def read_task(raw: Any, source: Source) -> Tau2Task:
+    """Return a task as tau2 has it. UsageError names what it lacks."""
+    id_ = source.need(raw, "id", str)
+    is_graded = raw.get("evaluation_criteria") is not None
+    criteria = source.need(raw, "evaluation_criteria", dict) if is_graded else {}
+    actions, said, asserted, parts = (
+        [] if criteria.get(name) is None else source.need(criteria, name, list, "evaluation_criteria.")
+        for name in ("actions", "communicate_info", "nl_assertions", "reward_basis")
+    )
+    return Tau2Task(
+        id=id_,
+        actions=tuple(
+            _action(each, source, f"evaluation_criteria.actions[{place}].") for place, each in enumerate(actions)
+        ),
+        communicate=tuple(map(str, said)),
+        assertions=tuple(map(str, asserted)),
+        basis=tuple(map(str, parts or BASIS)) if is_graded else (),
+        raw=raw,
+    )
+
+
+def _action(raw: Any, source: Source, path: str) -> Action:
+    name = source.need(raw, "name", str, path)
+    arguments, compare = raw.get("arguments"), raw.get("compare_args")
+    if isinstance(arguments, str):  # some copies keep them as JSON
+        try:
+            arguments = load_cell(arguments)
+        except (ValueError, RecursionError):
+            arguments = {"": arguments}
+    return Action(
+        name,
+        arguments if isinstance(arguments, dict) else {},
+        None if compare is None else tuple(source.need(raw, "compare_args", list, path)),
+    )
 
 
 def _simulation(raw: Mapping[str, Any]) -> Simulation:
@@ -171,17 +206,11 @@ def _named(info: Any) -> str:
     return str(found.get("llm") or found.get("implementation") or "unknown")
 
 
-def _list(value: Any, path: Path) -> Sequence[Any]:
-    if not isinstance(value, list):
-        raise UsageError(f"{path}: is no list of tasks; {REMEDY}")
-    return value
-
-
-def _read(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Return what a file of tau2 holds. UsageError if it is missing, or no JSON."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_bytes())
     except FileNotFoundError as error:
         raise UsageError(f"{path}: is missing; {REMEDY}") from error
     except (OSError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UsageError(f"{path}: cannot be read ({reason}); get the file again") from error
+        raise UsageError(f"{path}: cannot be read ({printable(str(error), 160)}); get the file again") from error
