@@ -99,9 +99,7 @@ class FolderSender:
         except ModelUnavailableError as error:
             if not failures:
                 raise
-            raise ModelUnavailableError(
-                f"{failures[0]}; then {error}: start it anew, {GO_ON}"
-            ) from failures[0]
+            raise ModelUnavailableError(f"{failures[0]}; then {error}: start it anew, {GO_ON}") from failures[0]
 
     def _read(self, url: str, version: str) -> None:
         """Let a server read the weights while it writes nothing. It goes on whatever becomes of that; what went wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -145,6 +146,13 @@ def test_what_may_pass_is_tried_again(tmp_path: Path, fault: str) -> None:
         reply, client = run(server, tmp_path / "replies", lambda client: client.ask(request()))
         assert reply.content == "Rex" and len(server.asked) == 2
         assert (client.ledger.total().replies, client.ledger.total().failures) == (1, 1)
+
+
+def test_a_server_that_asks_to_wait_is_asked_again_after_that(tmp_path: Path) -> None:
+    with chat_server(Answer(b"{}", 429, {"Retry-After": "2"}), counted("Rex")) as server:
+        began = time.monotonic()
+        reply, _ = run(server, tmp_path / "replies", lambda client: client.ask(request()))
+    assert reply.content == "Rex" and 2 <= time.monotonic() - began < 5
 
 
 def test_with_faults_in_one_of_five_all_come_back_with_few_more_requests(tmp_path: Path) -> None:

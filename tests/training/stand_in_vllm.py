@@ -39,6 +39,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen: list[tuple[str, Any]] = []
         self.statuses: list[int] = []
+        """Of its next answers, before it answers with 200."""
+        self.asks_to_wait_s = 0
+        """What it says with them in Retry-After."""
         self.joined = 0
         """How often a trainer has joined; 0: it was just started, and takes no weights."""
         self.loses_update = False
@@ -152,6 +155,8 @@ class Handler(BaseHTTPRequestHandler):
                 status, answer = 500, {"error": str(error)}
         content = json.dumps(answer).encode()
         self.send_response(status)
+        if status != 200 and self.server.asks_to_wait_s:
+            self.send_header("Retry-After", str(self.server.asks_to_wait_s))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

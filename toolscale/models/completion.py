@@ -12,6 +12,7 @@ from typing import Any
 from toolscale.models.expert import Message
 from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
 from toolscale.models.thoughts import spoken
+from toolscale.patterns import regex
 from toolscale.records import ExpertReply
 
 SHORTEST_SECRET = 8
@@ -27,6 +28,9 @@ _ASIDE = ("reasoning_content", "reasoning")
 """Where servers put what a model thought, if they know it from what it says."""
 _THINKING = ("thinking", "reasoning")
 """Parts of a content that were thought."""
+_TORN = regex(r"<tool_call>|<\|python_tag\|>|^\s*\{\s*\"name\"\s*:\s*\"[^\"]*\"\s*[,;]\s*\"(?:arguments|parameters)\"")
+"""The beginning of a call in a text: a server (vLLM with Hermes' parser, or Llama's) leaves a call there that it cannot
+read, and says that the message ended as any other."""
 
 
 class GarbledError(Exception):
@@ -80,6 +84,8 @@ def read_choice(body: bytes, key: str, with_calls: bool = False) -> Completion:
     if with_calls and finish == "length":  # the rest of a call may be missing, or its beginning be left as text
         problem = problem or "it was cut off before its end: write less"
     problem = problem or fault
+    if with_calls and not calls and _TORN.search(said.text):
+        problem = problem or "a call in it is no JSON object with a name and arguments"
     if not (said.text.strip() or calls or refusal or problem):
         problem = "it has neither content nor calls"
     called = "".join(f"{call['function']['name']}{call['function']['arguments']}" for call in calls)

@@ -90,7 +90,8 @@ class Dialect:
             return replace(self, temperature=False)
         if "seed" in reason and request.sample and self.seed:
             return replace(self, seed=False)
-        named = any(word in reason for word in ("response_format", "json_schema", "schema"))
+        # vLLM: `Grammar error: Unimplemented keys: ["uniqueItems"]`
+        named = any(word in reason for word in ("response_format", "json_schema", "schema", "Grammar"))
         if request.schema is not None and self.schemas and (named or status == 422):
             return replace(self, schemas=False)
         return None
