@@ -1,12 +1,11 @@
 """A proxy before a real server, for what it does not do on demand: it answers late, or ends in the middle of a request.
 
-    with between(engine, late=…) as url: …
+with between(engine, late=…) as url: …
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,8 +58,3 @@ def between(engine: Engine, meanwhile: Callable[[str], None] = lambda path: None
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-def late(seconds: float, *paths: str) -> Callable[[str], None]:
-    """Be so late with requests of these paths."""
-    return lambda path: time.sleep(seconds) if path.startswith(paths) else None

@@ -195,7 +195,10 @@ def test_a_refusal_stops_at_once_and_does_not_show_the_key(tmp_path: Path) -> No
 
 
 LLAMA_CPP = "request (9031 tokens) exceeds the available context size (4096 tokens), try increasing it"
-VLLM = "This model's maximum context length is 4096 tokens. However, your request has 9031 input tokens."
+VLLM = (
+    "This model's maximum context length is 4096 tokens. However, your prompt contains at least 4097 input tokens, which "
+    "exceeds this limit even without any output tokens."
+)
 
 
 @pytest.mark.parametrize("told", [LLAMA_CPP, VLLM])
@@ -263,6 +266,24 @@ def test_a_server_teaches_its_dialect(tmp_path: Path) -> None:
         assert server.asked[-1]["max_completion_tokens"] == 100
         assert server.asked[-1]["messages"][-1]["content"].endswith(json.dumps(PET))
         assert client.ledger.total().failures == 0
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        'Grammar error: Unimplemented keys: ["uniqueItems"]',  # vLLM 0.32
+        "This response_format type is unavailable now",
+        "Invalid schema for response_format 'reply'",
+    ],
+)
+def test_a_schema_that_a_server_cannot_hold_to_is_said_in_words(tmp_path: Path, told: str) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        refusal = {"error": {"message": told, "type": "BadRequestError", "param": None, "code": 400}}
+        return Answer(json.dumps(refusal).encode(), 400) if "response_format" in body else counted(REX)
+
+    with chat_server(reply=reply) as server:
+        value, _ = run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET)))
+    assert value == {"name": "Rex", "age": 3} and len(server.asked) == 2
 
 
 async def in_turn(client: ChatClient, requests: list[ChatRequest]) -> list[Any]:
