@@ -196,8 +196,8 @@ def test_a_refusal_stops_at_once_and_does_not_show_the_key(tmp_path: Path) -> No
 
 LLAMA_CPP = "request (9031 tokens) exceeds the available context size (4096 tokens), try increasing it"
 VLLM = (
-    "This model's maximum context length is 4096 tokens. However, your prompt contains at least 4097 input tokens, which "
-    "exceeds this limit even without any output tokens."
+    "This model's maximum context length is 4096 tokens. However, your prompt contains at least 4097 input tokens, "
+    "which exceeds this limit even without any output tokens."
 )
 
 

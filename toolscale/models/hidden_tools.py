@@ -37,7 +37,10 @@ async def hidden_tools(model: ChatModel) -> str:
     try:
         async with open_client(place, secret) as server:
             shows = await _of_llamacpp(server) or await _of_vllm(server, model.endpoint.model)
-            if shows is None or await shows([_TOOL]) != await shows([]):
+            if shows is None:
+                return ""
+            prompts = await shows([_TOOL]), await shows([])
+            if prompts[0] is None or prompts[0] != prompts[1]:
                 return ""
     except (APIConnectionError, APIStatusError, GarbledError, ValueError, LookupError, TypeError):
         return ""  # it says nothing of its prompts
