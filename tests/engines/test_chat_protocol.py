@@ -3,19 +3,22 @@ makes of it; the servers that stand in for one elsewhere say nothing else."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from asking import ORDER, VERDICT, asked, called, said
+from asking import ORDER, VERDICT, asked, called, model_of, said
 from chat_server import said as stand_in_says
 from engines import Engine, needs_engines
 from tables import strange, tell
 
 from toolscale.errors import UsageError
+from toolscale.models.catalogue import load_catalogue
 from toolscale.models.completion import read_choice
+from toolscale.models.endpoint import EndpointExpert
 
 pytestmark = [
     needs_engines,
@@ -79,6 +82,15 @@ def test_a_reply_fits_its_schema_and_one_that_no_grammar_knows_is_said_in_words(
     reply = asked(vllm_server, tmp_path, lambda client: client.ask(said("Name two pets in JSON.", schema=odd)))
     assert reply.content
     tell(vllm_server, "JSON by schema", found="fits; `uniqueItems` is refused (400), and asked for in words")
+
+
+def test_a_reply_may_be_longer_than_there_is_room_for(vllm_server: Engine, tmp_path: Path) -> None:
+    """An expert asks for 16,384 tokens, twice what the server holds."""
+    spec = load_catalogue(Path("experts/paper.yaml")).experts[0]
+    expert = EndpointExpert(spec.model_copy(update={"endpoint": model_of(vllm_server).endpoint}))
+    question = [{"role": "user", "content": "What is the capital of France? Answer in one word."}]
+    reply = asyncio.run(expert.reply(question, (), key=None, category="knowledge", draw="0", made=()))
+    assert (reply.error, bool(reply.content)) == (None, True)
 
 
 def test_a_request_that_is_too_long_says_so(vllm_server: Engine, tmp_path: Path) -> None:

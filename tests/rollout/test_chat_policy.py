@@ -131,6 +131,7 @@ def test_a_call_without_id_or_with_its_arguments_as_an_object_is_made(tmp_path: 
         ({"content": '<tool_call>\n{"name": "calculator", "arguments": {"expression": "7 +'}, NO_CALL),
         ({"content": 'So:\n<tool_call>\n{"name": "calculator"}\n</tool_call>'}, NO_CALL),
         ({"content": '{"name": "calculator", "parameters": {"expression": "7 + 1"'}, NO_CALL),
+        ({"content": '{"name": "calculator", "'}, NO_CALL),
         ({"content": '<|python_tag|>{"name": "calculator", "parameters": '}, NO_CALL),
         ({"content": None, "tool_calls": {}}, "its calls are not a list"),
         ({"content": None, "tool_calls": [None]}, "a call has no name, or arguments that are no object"),
@@ -159,7 +160,8 @@ def test_what_cannot_be_read_is_told_to_the_model_which_goes_on(
 
 
 @pytest.mark.parametrize(
-    "answer", ['{"name": "Ada", "age": 8}', "Write <tool> for it: 8", '{"done": "all", "name": "f"}']
+    "answer",
+    ['{"name": "Ada", "age": 8}', "Write <tool> for it: 8", '{"name": "Ada"} it is', '{"done": "all", "name": "f"}'],
 )
 def test_an_answer_that_resembles_a_call_is_an_answer(tmp_path: Path, answer: str) -> None:
     rollout, _ = rollout_of(tmp_path, completion({"content": answer}))
