@@ -197,8 +197,8 @@ def _take(content: Any, texts: list[str], thoughts: list[str]) -> bool:
 
 
 def _holds_call(text: str) -> bool:
-    """Return whether a text holds a call. A server leaves one there that it cannot read, and says that the message ended
-    as any other; so does one that reads no calls at all."""
+    """Return whether a text holds a call. A server leaves one there that it cannot read, and says that the message
+    ended as any other; so does one that reads no calls at all."""
     if any(mark in text for mark in _MARKS):
         return True
     if (begin := _NAMED.match(text)) is None:
