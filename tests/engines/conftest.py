@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def second_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("second")
     options = ("--chat-template", str(LLAMA), "--tool-call-parser", "llama3_json")
     with vllm(with_python_tag(folder / "model"), folder, *options) as engine:
-        yield engine
+        yield replace(engine, name="vLLM (llama3_json)")
 
 
 def with_python_tag(folder: Path) -> Path:
