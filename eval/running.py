@@ -34,6 +34,7 @@ from toolscale.canonical import finite
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.chat import Ledger, model_from
+from toolscale.models.hidden_tools import hidden_tools
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.models.purse import REPLIES, Purse
 from toolscale.rollout.grading import check_gradable
@@ -92,6 +93,7 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None, ledger: Le
         raise UsageError(f"{wanted.kind} is played here: leave --checkout and --interpreter out")
     purse = Purse(wanted.max_cost, wanted.replies, ledger if ledger is not None else Ledger())
     players = players_of(wanted, purse)
+    await _tell_hidden_tools(wanted, say)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
     async with AsyncExitStack() as held:
         opened = await open_judged(wanted, purse, held)
@@ -132,6 +134,7 @@ async def _elsewhere(wanted: Wanted, say: Say) -> Evaluated:
     if wanted.max_cost is not None:
         raise UsageError(f"{wanted.kind} knows no --max-cost: leave it out, and set the cap at the servers")
     folder = _folder_elsewhere(wanted)
+    await _tell_hidden_tools(wanted, say)
     program = Program(
         checkout=wanted.checkout,
         interpreter=wanted.interpreter,
@@ -142,6 +145,12 @@ async def _elsewhere(wanted: Wanted, say: Say) -> Evaluated:
         say=say,
     )
     return _ended(folder, await play(wanted.settings, folder, wanted.tasks, program))
+
+
+async def _tell_hidden_tools(wanted: Wanted, say: Say) -> None:
+    asks = any(what == MODEL for _, what in wanted.policies)
+    if wanted.environ and asks and (hidden := await hidden_tools(model_from(wanted.environ))):
+        say(hidden)
 
 
 def _folder_elsewhere(wanted: Wanted) -> Path:

@@ -25,6 +25,9 @@ from training.config import LossSettings
 from training.head import Head
 from training.packing import Packed, Row, lay_out
 
+NEAR = 0.8, 1.25
+"""From and to which importance weight trainer and sampler are said to agree on a token."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -98,8 +101,8 @@ class Tokens:
 def token_losses(
     new: torch.Tensor, tokens: Tokens, settings: LossSettings
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """The loss of each token (tokens,), and sums for the metrics: `clipped`, `kl`, `weight` (of the importance
-    correction, where there is one)."""
+    """The loss of each token (tokens,), and sums for the metrics: `clipped`, `kl`, and where there is an importance
+    correction `weight`, and `weight_near_1`: how many tokens have one of NEAR."""
     old = new.detach() if tokens.old is None else tokens.old
     ratio = (new - old).exp()
     clipped = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
@@ -111,9 +114,11 @@ def token_losses(
     )
     sums = {"clipped": outside.sum()}
     if tokens.sampled is not None:
-        weight = (old - tokens.sampled).exp().clamp(max=settings.importance_cap)
+        exact = (old - tokens.sampled).exp()
+        weight = exact.clamp(max=settings.importance_cap)
         losses = losses * weight
         sums["weight"] = weight.sum()
+        sums["weight_near_1"] = ((exact >= NEAR[0]) & (exact <= NEAR[1])).sum()
     if tokens.reference is not None and settings.kl > 0:
         apart = tokens.reference - new
         kl = 0.5 * apart.square() if settings.kl_kind == "mse" else apart.exp() - apart - 1

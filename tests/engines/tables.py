@@ -29,3 +29,13 @@ def table() -> list[str]:
     rows = [HEADS, *ROWS]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def strange(ours: Any, theirs: Any, place: str = "") -> list[str]:
+    """What the stand-in says that the other does not: keys, and values of another type. What is not set may be."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [line for key in ours for line in strange(ours[key], theirs.get(key, ...), f"{place}.{key}")]
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return [line for each in ours[:1] for other in theirs[:1] for line in strange(each, other, f"{place}[0]")]
+    alike = theirs is None or type(ours) is type(theirs)
+    return [] if alike else [f"{place}: {ours!r}, and vLLM has {theirs!r}"]

@@ -8,66 +8,29 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
+import yaml
+from asking import ORDER, VERDICT, asked, called, model_of, said
 from engines import Engine
 from llamacpp import llamacpp, needs_llamacpp
 
 from toolscale.errors import UsageError
-from toolscale.models.chat import ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
+from toolscale.models.catalogue import load_catalogue
+from toolscale.models.hidden_tools import hidden_tools
 from toolscale.pipeline import synthesize
-from toolscale.records import Endpoint
 from toolscale.session.playable import Playable
 
 pytestmark = [needs_llamacpp, pytest.mark.xdist_group("engines"), pytest.mark.slow("tests/models/test_chat_client.py")]
-
-ORDER = {
-    "type": "function",
-    "function": {
-        "name": "get_order",
-        "description": "Look up an order.",
-        "parameters": {
-            "type": "object",
-            "properties": {"order_id": {"type": "string"}},
-            "required": ["order_id"],
-            "additionalProperties": False,
-        },
-    },
-}
-VERDICT = {
-    "type": "object",
-    "properties": {"verdict": {"enum": ["yes", "no"]}, "why": {"type": "string", "maxLength": 40}},
-    "required": ["verdict", "why"],
-    "additionalProperties": False,
-}
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with llamacpp(tmp_path_factory.mktemp("llamacpp")) as engine:
         yield engine
-
-
-def said(text: str, **rest: Any) -> ChatRequest:
-    return ChatRequest("try", ({"role": "user", "content": text},), temperature=0.0, **{"max_tokens": 80, **rest})
-
-
-def asked(engine: Engine, folder: Path, work: Callable[[ChatClient], Any]) -> Any:
-    async def run() -> Any:
-        place = Endpoint(base_url=f"{engine.url}/v1", model=engine.model, timeout_s=120, deadline_s=120)
-        with ReplyStore(folder / "replies") as store:
-            async with ChatClient(ChatModel(place), store) as client:
-                return await work(client)
-
-    return asyncio.run(run())
-
-
-def called(reply: ChatReply) -> list[tuple[str, Any]]:
-    return [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in reply.tool_calls]
 
 
 def test_a_call_comes_as_a_call_and_one_that_was_cut_as_a_problem(server: Engine, tmp_path: Path) -> None:
@@ -98,13 +61,19 @@ def test_a_server_that_still_loads_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_template_without_tools_leaves_them_out(tmp_path: Path) -> None:
-    """Nothing in the answer says so but the count of tokens."""
+    """Nothing in the answer says so but the count of tokens; whoever asks the server for the prompt sees it."""
     with llamacpp(tmp_path, template=None) as engine:
+        told = asyncio.run(hidden_tools(model_of(engine)))
         replies = [
             asked(engine, tmp_path, lambda client, tools=tools: client.ask(said("Look up order A17.", tools=tools)))
             for tools in ((), (ORDER,))
         ]
     assert replies[0].input_tokens == replies[1].input_tokens and not replies[1].tool_calls
+    assert told.startswith(f"{engine.url}/v1: its chat template leaves tools out of the prompt")
+
+
+def test_a_template_with_tools_is_not_told(server: Engine) -> None:
+    assert asyncio.run(hidden_tools(model_of(server))) == ""
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +101,15 @@ def test_verbs_that_try_tasks(server: Engine, dataset: Path, tmp_path: Path, ver
     assert httpx2.get(f"{server.url}/health").status_code == 200
 
 
+def test_a_verb_says_at_once_that_a_template_leaves_tools_out(dataset: Path, tmp_path: Path) -> None:
+    named = ["familiar", "--data", str(dataset), *EVALUATE[:-1], "1", "--tasks", "1", "--out", str(tmp_path / "out")]
+    with llamacpp(tmp_path, template=None) as engine:
+        ended = run_verb(engine, "evaluate", *named, "--replies", str(tmp_path / "replies"), tokens=8)
+    assert ended.returncode == 0, ended.stderr
+    told = [line for line in ended.stderr.splitlines() if "leaves tools out of the prompt" in line]
+    assert [line.partition(": ")[0] for line in told] == [f"{engine.url}/v1"]
+
+
 @pytest.mark.parametrize(
     ("verb", "options"),
     [
@@ -151,6 +129,25 @@ def test_verbs_that_have_a_model_write(server: Engine, tmp_path: Path, verb: str
     assert ended.returncode in (0, 1, 2) and "Traceback" not in ended.stderr and "it refused" not in ended.stderr
     assert (ended.returncode == 0) or ended.stderr.splitlines()[-1].startswith("toolscale: ")
     assert ended.returncode == 0 or not (tmp_path / "out").exists()
+
+
+def test_experts_are_asked_and_described(server: Engine, tmp_path: Path) -> None:
+    """Of two experts one is simulated, and one is the server; whatever it writes of them is a description."""
+    paper = yaml.safe_load(Path("experts/paper.yaml").read_text())
+    two = [{name: each[name] for name in each if name != "description"} for each in paper["experts"][:2]]
+    two[0] |= {"endpoint": {"base_url": f"{server.url}/v1", "model": server.model, "deadline_s": 300, "timeout_s": 300}}
+    catalogue, out = tmp_path / "experts.yaml", tmp_path / "described.yaml"
+    catalogue.write_text(yaml.safe_dump(paper | {"experts": two}))
+    named = [str(catalogue), "--out", str(out), "--tasks", "1", "--replies", str(tmp_path / "replies")]
+    ended = run_verb(server, "describe", *named, tokens=48)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert [*told["described"]] == [each["name"] for each in two] and all(told["described"].values())
+    assert {line["stage"]: line["failures"] for line in told["costs"][:-1]} == {
+        f"expert {two[0]['name']}": 0,
+        "describe": 0,
+    }
+    assert {each.name: each.description for each in load_catalogue(out).experts} == told["described"]
 
 
 def test_a_judge_that_gives_no_verdict_leaves_a_message_undecided(server: Engine, tmp_path: Path) -> None:

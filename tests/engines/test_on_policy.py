@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engines import MODEL, Engine, needs_engines, vllm
+from engines import Engine, needs_engines
 from tables import tell
 from trained import lines_of, train, write_run
 
@@ -18,27 +17,23 @@ pytestmark = [
 MEASURED = str(Path(__file__).with_name("measured.py"))
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with vllm(MODEL, tmp_path_factory.mktemp("vllm")) as found:
-        yield found
-
-
-def test_without_updates_the_importance_weights_drift(engine: Engine, tmp_path: Path) -> None:
-    config = write_run(tmp_path, engine, vllm={"update": "none"}, steps=3, optimizer={"lr": 1.0e-4})
+def test_without_updates_the_importance_weights_drift(second_server: Engine, tmp_path: Path) -> None:
+    config = write_run(tmp_path, second_server, vllm={"update": "none"}, steps=3, optimizer={"lr": 1.0e-4})
     assert train(config, tmp_path / "out", MEASURED) == (0, [])
     first, *_, last = lines_of(tmp_path / "out" / "weights.jsonl")
-    tell(engine, "GRPO, update: none, lr 1e-4", steps=(first, last))
+    tell(second_server, "GRPO, update: none, lr 1e-4", steps=(first, last))
     assert abs(first["mean"] - 1) <= 0.02 and first["near"] >= 0.99
     assert last["near"] < 0.95 and last["apart"] > 1.5 * first["apart"]
 
 
-def test_right_after_an_update_the_importance_weights_are_one(engine: Engine, tmp_path: Path) -> None:
-    config = write_run(tmp_path, engine, steps=3, optimizer={"lr": 1.0e-4})
+def test_right_after_an_update_the_importance_weights_are_one(second_server: Engine, tmp_path: Path) -> None:
+    config = write_run(tmp_path, second_server, steps=3, optimizer={"lr": 1.0e-4})
     assert train(config, tmp_path / "out", MEASURED) == (0, [])
     steps = lines_of(tmp_path / "out" / "weights.jsonl")
-    tell(engine, "GRPO, update: folder, lr 1e-4", steps=steps)
+    tell(second_server, "GRPO, update: folder, lr 1e-4", steps=steps)
     assert [step["step"] for step in steps if abs(step["mean"] - 1) > 0.02 or step["near"] < 0.99] == []
+    figures = [round(line["weight_near_1"], 4) for line in lines_of(tmp_path / "out" / "metrics.jsonl")]
+    assert figures == [step["near"] for step in steps]
     rollouts = [line for path in sorted((tmp_path / "out" / "rollouts").iterdir()) for line in lines_of(path)]
     versions = [line["trace"]["versions"] for line in rollouts]
     assert [[version[-6:] for version in each] for each in versions] == [

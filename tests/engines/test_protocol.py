@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from engines import Engine, needs_engines
-from tables import tell
+from tables import strange, tell
 
 sys.path.append(str(Path(__file__).parents[1] / "training"))
 from stand_in_vllm import serving
@@ -40,16 +40,6 @@ def test_the_stand_in_answers_as_vllm_does(vllm_server: Engine, method: str, pat
             httpx2.request(method, url + path, json=body, timeout=60).raise_for_status().json()
             for url in (stand_in.url, vllm_server.url)
         )
-    assert [*_strange(ours, theirs)] == []
+    assert [*strange(ours, theirs)] == []
     if path == ASKED[-1][1]:
         tell(vllm_server, "the stand-in of tests/training beside it", found=f"{len(ASKED)} answers of one shape")
-
-
-def _strange(ours: Any, theirs: Any, place: str = "") -> list[str]:
-    """What the stand-in says that the other does not: keys, and values of another type. What is not set may be."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return [line for key in ours for line in _strange(ours[key], theirs.get(key, ...), f"{place}.{key}")]
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return [line for each in ours[:1] for other in theirs[:1] for line in _strange(each, other, f"{place}[0]")]
-    alike = theirs is None or type(ours) is type(theirs)
-    return [] if alike else [f"{place}: {ours!r}, and vLLM has {theirs!r}"]

@@ -40,6 +40,8 @@ class ChatServer:
     echo: Callable[[dict[str, str]], Answer] | None = None
     reply: Callable[[dict[str, Any]], Answer] | None = None
     """What answers a request by its body, whatever the order in which requests come."""
+    other: Callable[[str, dict[str, Any] | None], Answer | None] = lambda path, body: None
+    """What answers other paths, by path and body; None: there is no such path."""
 
 
 def said(content: str | None, calls: list[dict[str, Any]] | None = None, **rest: Any) -> Answer:
@@ -51,18 +53,28 @@ def said(content: str | None, calls: list[dict[str, Any]] | None = None, **rest:
     return Answer(json.dumps({"id": "1", "object": "chat.completion", "choices": [choice], **rest}).encode())
 
 
+NOT_FOUND = Answer(b'{"detail": "Not Found"}', 404)
+
+
 @contextmanager
 def chat_server(
     *answers: Answer,
     echo: Callable[[dict[str, str]], Answer] | None = None,
     reply: Callable[[dict[str, Any]], Answer] | None = None,
+    other: Callable[[str, dict[str, Any] | None], Answer | None] = lambda path, body: None,
 ) -> Iterator[ChatServer]:
     """Run a server that gives these answers."""
     closing = Event()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._give(state.other(self.path, None) or NOT_FOUND)
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path != "/v1/chat/completions" and (told := state.other(self.path, json.loads(body))):
+                self._give(told)
+                return
             number = len(state.asked)
             state.asked.append({"path": self.path, **json.loads(body)})
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -101,7 +113,7 @@ def chat_server(
 
     server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    state = ChatServer(f"http://127.0.0.1:{server.server_port}/v1", list(answers), echo=echo, reply=reply)
+    state = ChatServer(f"http://127.0.0.1:{server.server_port}/v1", list(answers), echo=echo, reply=reply, other=other)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +148,13 @@ def test_what_may_pass_is_tried_again(tmp_path: Path, fault: str) -> None:
         assert (client.ledger.total().replies, client.ledger.total().failures) == (1, 1)
 
 
+def test_a_server_that_asks_to_wait_is_asked_again_after_that(tmp_path: Path) -> None:
+    with chat_server(Answer(b"{}", 429, {"Retry-After": "2"}), counted("Rex")) as server:
+        began = time.monotonic()
+        reply, _ = run(server, tmp_path / "replies", lambda client: client.ask(request()))
+    assert reply.content == "Rex" and 2 <= time.monotonic() - began < 5
+
+
 def test_with_faults_in_one_of_five_all_come_back_with_few_more_requests(tmp_path: Path) -> None:
     numbers, faults = itertools.count(), itertools.cycle(FAULTS.values())
 
@@ -187,7 +195,10 @@ def test_a_refusal_stops_at_once_and_does_not_show_the_key(tmp_path: Path) -> No
 
 
 LLAMA_CPP = "request (9031 tokens) exceeds the available context size (4096 tokens), try increasing it"
-VLLM = "This model's maximum context length is 4096 tokens. However, your request has 9031 input tokens."
+VLLM = (
+    "This model's maximum context length is 4096 tokens. However, your prompt contains at least 4097 input tokens, "
+    "which exceeds this limit even without any output tokens."
+)
 
 
 @pytest.mark.parametrize("told", [LLAMA_CPP, VLLM])
@@ -255,6 +266,24 @@ def test_a_server_teaches_its_dialect(tmp_path: Path) -> None:
         assert server.asked[-1]["max_completion_tokens"] == 100
         assert server.asked[-1]["messages"][-1]["content"].endswith(json.dumps(PET))
         assert client.ledger.total().failures == 0
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        'Grammar error: Unimplemented keys: ["uniqueItems"]',  # vLLM 0.32
+        "This response_format type is unavailable now",
+        "Invalid schema for response_format 'reply'",
+    ],
+)
+def test_a_schema_that_a_server_cannot_hold_to_is_said_in_words(tmp_path: Path, told: str) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        refusal = {"error": {"message": told, "type": "BadRequestError", "param": None, "code": 400}}
+        return Answer(json.dumps(refusal).encode(), 400) if "response_format" in body else counted(REX)
+
+    with chat_server(reply=reply) as server:
+        value, _ = run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET)))
+    assert value == {"name": "Rex", "age": 3} and len(server.asked) == 2
 
 
 async def in_turn(client: ChatClient, requests: list[ChatRequest]) -> list[Any]:

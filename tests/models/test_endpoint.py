@@ -249,13 +249,19 @@ def test_tries_before_an_answer_are_charged_where_they_may_be_paid_for() -> None
             assert (reply.content, reply.output_tokens) == ("42", 3 + lost * MOST_TOKENS)
 
 
-def test_a_reply_is_as_long_as_the_context_of_the_server_has_room_for() -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'max_tokens' or 'max_completion_tokens' is too large: {}. This model's maximum context length is 4096",
+        "max_tokens={} cannot be greater than max_model_len=4096. Please request fewer output tokens. (parameter=…",
+    ],
+    ids=["vLLM before 0.32", "vLLM 0.32"],
+)
+def test_a_reply_is_as_long_as_the_context_of_the_server_has_room_for(line: str) -> None:
     def small(body: dict[str, Any]) -> Answer:
         most = body["max_tokens"]
-        line = (
-            f"'max_tokens' or 'max_completion_tokens' is too large: {most}. This model's maximum context length is 4096"
-        )
-        return said("42") if most < 4_000 else Answer(json.dumps({"error": {"message": line}}).encode(), 400)
+        refusal = json.dumps({"error": {"message": line.format(most)}}).encode()
+        return said("42") if most < 4_000 else Answer(refusal, 400)
 
     with chat_server(reply=small) as server:
         assert ask(server.base_url).content == "42"

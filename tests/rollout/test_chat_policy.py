@@ -95,6 +95,7 @@ def test_a_message_that_was_cut_is_neither_an_answer_nor_a_call(tmp_path: Path, 
 
 WRITTEN = CALCULATES["function"]
 TORN = "Write them again as one JSON object."
+NO_CALL = "a call in it is no JSON object with a name and arguments"
 
 
 @pytest.mark.parametrize(
@@ -126,6 +127,12 @@ def test_a_call_without_id_or_with_its_arguments_as_an_object_is_made(tmp_path: 
         ({"content": "<think>I could call", "tool_calls": [CALCULATES]}, "its thoughts have no end"),
         ({"content": {"text": "8"}}, "its content is not text"),
         ({"content": [{"type": "image_url"}]}, "its content is not text"),
+        # vLLM with Hermes' parser, and with Llama's, where the JSON of a call is torn: the message ends with `stop`
+        ({"content": '<tool_call>\n{"name": "calculator", "arguments": {"expression": "7 +'}, NO_CALL),
+        ({"content": 'So:\n<tool_call>\n{"name": "calculator"}\n</tool_call>'}, NO_CALL),
+        ({"content": '{"name": "calculator", "parameters": {"expression": "7 + 1"'}, NO_CALL),
+        ({"content": '{"name": "calculator", "'}, NO_CALL),
+        ({"content": '<|python_tag|>{"name": "calculator", "parameters": '}, NO_CALL),
         ({"content": None, "tool_calls": {}}, "its calls are not a list"),
         ({"content": None, "tool_calls": [None]}, "a call has no name, or arguments that are no object"),
         ({"content": None, "tool_calls": [{"id": "c"}]}, "a call has no name, or arguments that are no object"),
@@ -150,6 +157,15 @@ def test_what_cannot_be_read_is_told_to_the_model_which_goes_on(
     assert (rollout.right, rollout.malformed, len(asked)) == (True, 1, 2)
     assert told in asked[1]["messages"][-1]["content"]
     assert [charge.cost_usd for charge in rollout.ledger if charge.kind == "orchestrator"] == [0.06402, 70e-6]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ['{"name": "Ada", "age": 8}', "Write <tool> for it: 8", '{"name": "Ada"} it is', '{"done": "all", "name": "f"}'],
+)
+def test_an_answer_that_resembles_a_call_is_an_answer(tmp_path: Path, answer: str) -> None:
+    rollout, _ = rollout_of(tmp_path, completion({"content": answer}))
+    assert (rollout.answer, rollout.malformed) == (answer, 0)
 
 
 def test_torn_calls_stand_in_the_conversation_as_text(tmp_path: Path) -> None:

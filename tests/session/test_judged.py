@@ -146,11 +146,48 @@ def test_a_judge_that_refuses_everything_ends_in_one_line(
 ) -> None:
     with chat_server(Answer(b'{"error": {"message": "no such key"}}', status=401)) as server:
         status, rows, told = graded(capsys, mock_dataset, owed, [f"I guess: {owed[2]}"], *named(server))
-    assert (status, rows) == (2, [])
+    assert (status, len(rows)) == (2, 1) and rows[0].startswith("0  undecided: ")
     assert told == [
         f"toolscale: {server.base_url}: it refused (401: no such key); check the address, the key and the name of the "
         "model"
     ]
+
+
+def test_what_rules_have_graded_is_told_as_json_though_the_judge_refuses(
+    owed: Owed, mock_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task, calls, answer = owed
+    Path("solutions").write_text("\n".join(line(task, calls, each) for each in (answer, f"I guess: {answer}")))
+    with chat_server(Answer(b'{"error": {"message": "no such key"}}', status=401)) as server:
+        status = main(["grade", str(mock_dataset), "solutions", "--json", *named(server)])
+    captured = capsys.readouterr()
+    grades = json.loads(captured.out)
+    assert (status, [(each["score"], each["undecided"]) for each in grades]) == (2, [(1, False), (0, True)])
+    assert len(captured.err.splitlines()) == 1 and "it refused (401: no such key)" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("environ", "most"),
+    [
+        ({}, 2048),
+        ({"TOOLSCALE_MODEL_TOKENS": "300"}, 300),
+        ({"TOOLSCALE_MODEL_TOKENS": "300", "TOOLSCALE_JUDGE_TOKENS": "700"}, 700),
+        ({"TOOLSCALE_JUDGE_TOKENS": "9000"}, 2048),
+    ],
+)
+def test_a_verdict_is_as_long_as_a_reply_may_be(
+    owed: Owed,
+    mock_dataset: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    environ: dict[str, str],
+    most: int,
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    with chat_server(reply=ScriptedJudge()) as server:
+        assert graded(capsys, mock_dataset, owed, [f"I guess: {owed[2]}"], *named(server))[0] == 0
+    assert [body["max_tokens"] for body in server.asked] == [most]
 
 
 def test_a_cap_on_dollars_leaves_the_rest_undecided(
@@ -190,6 +227,16 @@ def test_a_cap_on_dollars_leaves_the_rest_undecided(
                 "TOOLSCALE_JUDGE_MAX_COST": "much",
             },
             "--judge-max-cost (TOOLSCALE_JUDGE_MAX_COST) is 'much'",
+        ),
+        (
+            ["--judge-model", "m", "--judge-endpoint", "http://h"],
+            {"TOOLSCALE_MODEL_TOKENS": "few"},
+            "toolscale: TOOLSCALE_MODEL_TOKENS is 'few': input should be a valid integer",
+        ),
+        (
+            ["--judge-model", "m", "--judge-endpoint", "http://h"],
+            {"TOOLSCALE_JUDGE_TOKENS": "0", "TOOLSCALE_MODEL_TOKENS": "5"},
+            "toolscale: TOOLSCALE_JUDGE_TOKENS is '0': input should be greater than or equal to 1",
         ),
     ],
 )

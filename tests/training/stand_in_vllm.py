@@ -39,11 +39,16 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen: list[tuple[str, Any]] = []
         self.statuses: list[int] = []
+        """Of its next answers, before it answers with 200."""
+        self.asks_to_wait_s = 0
+        """What it says with them in Retry-After."""
         self.joined = 0
         """How often a trainer has joined; 0: it was just started, and takes no weights."""
         self.loses_update = False
         self.dies_after_s: float | None = None
         """A worker dies so long after it began to take tensors."""
+        self.refused: dict[str, str] = {}
+        """Path -> what is raised there."""
         self.slow_s = 0.0
         """Before a turn is written."""
         self.resets: list[bool] = []
@@ -62,7 +67,9 @@ class Server(ThreadingHTTPServer):
         self.read: list[str] = []
         """The folders of weights that it read."""
         self.ends_reading = 0
-        """How often it ends while it reads them."""
+        """How often its engine ends while it reads them, and it begins anew."""
+        self.is_killed_reading = False
+        """The whole of it ends then: that request gets no answer, and nobody listens any more."""
         self.wire: queue.Queue[tuple[str, torch.Tensor] | dict[str, Any]] = queue.Queue()
         self.received: list[tuple[str, torch.Tensor]] = []
 
@@ -72,6 +79,8 @@ class Server(ThreadingHTTPServer):
 
     def answer(self, path: str, body: Any) -> Any:
         self.seen.append((path, body))
+        if path in self.refused:
+            raise RuntimeError(self.refused[path])
         if path == "/version":
             return {"version": self.version}
         if path == "/v1/models":
@@ -113,6 +122,10 @@ class Server(ThreadingHTTPServer):
         return {}
 
     def _read(self, folder: str) -> None:
+        if self.is_killed_reading:
+            self.shutdown()
+            self.server_close()
+            raise ConnectionAbortedError
         if self.ends_reading:
             self.ends_reading, self.weights = self.ends_reading - 1, "default"
             raise RuntimeError("EngineCore encountered an issue")
@@ -135,10 +148,15 @@ class Handler(BaseHTTPRequestHandler):
         if status == 200:
             try:
                 answer = self.server.answer(self.path, body)
+            except ConnectionAbortedError:
+                self.close_connection = True
+                return
             except RuntimeError as error:  # as vLLM answers what its engine raises
                 status, answer = 500, {"error": str(error)}
         content = json.dumps(answer).encode()
         self.send_response(status)
+        if status != 200 and self.server.asks_to_wait_s:
+            self.send_header("Retry-After", str(self.server.asks_to_wait_s))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

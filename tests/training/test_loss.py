@@ -224,12 +224,21 @@ def test_what_another_program_sampled_is_weighed_up_to_the_cap() -> None:
     losses, sums = token_losses(new, tokens, LossSettings(importance_cap=2.0))
     torch.testing.assert_close(losses.detach(), torch.tensor([-1.0, -2.0, 2.0 * torch.e**-1]))
     assert sums["weight"].item() == pytest.approx(3 + torch.e**-1)
+    assert sums["weight_near_1"].item() == 1
+
+
+@pytest.mark.parametrize(("weight", "near"), [(0.79, 0), (0.81, 1), (1.0, 1), (1.24, 1), (1.26, 0), (9.0, 0)])
+@pytest.mark.parametrize("cap", [1.1, 2.0])
+def test_importance_weights_near_one_are_counted_whatever_the_cap(weight: float, near: int, cap: float) -> None:
+    new = torch.tensor([-1.0])
+    tokens = Tokens(torch.ones(1), torch.zeros(1), sampled=new - torch.tensor(weight).log())
+    assert token_losses(new, tokens, LossSettings(importance_cap=cap))[1]["weight_near_1"].item() == near
 
 
 def test_a_rank_with_nothing_left_tells_the_same_figures_as_the_others() -> None:
     """Figures are summed over all ranks, which must name the same ones: with a sampler of its own, one name was
     missing."""
-    for correct, names in ((False, {"clipped"}), (True, {"clipped", "weight"})):
+    for correct, names in ((False, {"clipped"}), (True, {"clipped", "weight", "weight_near_1"})):
         _, sums = token_losses(torch.zeros(0, requires_grad=True), empty_micro_batch(correct).tokens, LossSettings())
         assert sums.keys() == names
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,16 @@ def test_a_busy_server_is_asked_again(server: Server) -> None:
     assert write(server, served_model="m").ids == [5, 6, 0]
 
 
+def test_a_server_that_asks_to_wait_is_asked_again_after_that(server: Server) -> None:
+    server.statuses, server.asks_to_wait_s = [429], 1
+    began = time.monotonic()
+    assert write(server, served_model="m").ids == [5, 6, 0]
+    assert time.monotonic() - began >= 1
+
+
 def test_a_server_that_is_away_ends_the_rollout(server: Server) -> None:
     server.statuses = [500] * 5
-    with pytest.raises(ModelUnavailableError, match=r"gave no answer in 5 attempts \(status 500\)"):
+    with pytest.raises(ModelUnavailableError, match=r"gave no answer in 5 attempts \(status 500: busy\)"):
         write(server, served_model="m")
 
 

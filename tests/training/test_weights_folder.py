@@ -84,6 +84,40 @@ def test_one_that_ends_twice_ends_the_run_and_goes_on_writing(tmp_path: Path, se
     assert server.seen[-1] == ("/resume", None)
 
 
+def test_a_server_that_is_killed_while_it_reads_is_told_by_that(tmp_path: Path, server: Server) -> None:
+    sender = sender_to(tmp_path, server, restart_s=0)
+    server.is_killed_reading = True
+    told = (
+        r"^vllm.base_url: \S+/collective_rpc: RemoteProtocolError: Server disconnected without sending a response.; "
+        r"then vllm.base_url: \S+/health: ConnectError: .* \(waited 0 s, vllm.restart_s\): start it anew, and run the "
+        r"same command again to go on$"
+    )
+    with pytest.raises(ModelUnavailableError, match=told):
+        send(sender, "v0")
+    sender.close()
+
+
+def test_of_several_servers_one_that_is_killed_while_it_reads_ends_the_run_and_the_others_have_read(
+    tmp_path: Path, server: Server, second: Server
+) -> None:
+    sender = sender_to(tmp_path, server, second, restart_s=0)
+    send(sender, "v0")
+    second.is_killed_reading = True
+    with pytest.raises(ModelUnavailableError, match=rf"^vllm.base_url: {second.url}/collective_rpc: RemoteProtocol"):
+        send(sender, "v1")
+    sender.close()
+    assert (server.read, server.weights, server.seen[-1]) == (["v0", "v1"], "v1", ("/resume", None))
+
+
+def test_what_went_wrong_is_told_though_the_server_does_not_go_on_either(tmp_path: Path, server: Server) -> None:
+    sender = sender_to(tmp_path, server, restart_s=60)
+    server.refused["/collective_rpc"] = "no file of that name"
+    server.refused["/resume"] = "engine is dead"
+    with pytest.raises(ModelUnavailableError, match=r"^vllm.base_url: \S+/collective_rpc: status 500: no file of that"):
+        send(sender, "v0")
+    sender.close()
+
+
 def test_servers_elsewhere_are_told_their_own_path(tmp_path: Path, server: Server) -> None:
     there = tmp_path / "seen_there"
     there.symlink_to(tmp_path / "here")

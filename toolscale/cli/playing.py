@@ -128,16 +128,18 @@ def grade(context: click.Context, dataset: Path, file: TextIO, judge: JudgeSetti
     One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named,
     and the rest is graded all the same; then the exit status is 2. A message that rules cannot grade counts as wrong
     and is called undecided, unless a judge is named, who reads it. One on which the judge gives no verdict stays
-    undecided; how many those are is said at the end, and the exit status is 1.
+    undecided; how many those are is said at the end, and the exit status is 1, or 2 where the judge refuses.
     """
     from toolscale.session.playable import Playable
     from toolscale.session.solutions import BadLine, grade_solutions
 
-    playable, lost, last = Playable(dataset), 0, ""
+    playable, why = Playable(dataset), ""
     try:
         found = list(grade_solutions(playable, _read(file).split("\n")))
+        is_bad = any(isinstance(each, BadLine) for each in found)
         if judge is not None:
-            found, lost, last = _judged(playable, found, judge)
+            found, why, refuses = _judged(playable, found, judge)
+            is_bad |= refuses
     finally:
         playable.close()
     shown = list[dict[str, Any]]()
@@ -150,23 +152,32 @@ def grade(context: click.Context, dataset: Path, file: TextIO, judge: JudgeSetti
             say(f"{each.solution.task}  {each.grade.score}  {each.grade.finding}")
     if json_:
         echo_json(shown)
-    if lost:
-        say(f"toolscale: {lost} messages have no verdict and stay undecided; the last: {last}", err=True)
-    context.exit(2 if any(isinstance(each, BadLine) for each in found) else 1 if lost else 0)
+    if why:
+        say(f"toolscale: {why}", err=True)
+    context.exit(2 if is_bad else 1 if why else 0)
 
 
 def _judged(
-    playable: Playable, found: Sequence[Graded | BadLine], judge: JudgeSettings
-) -> tuple[list[Graded | BadLine], int, str]:
-    """Return what was graded as the judge decides it, how many messages it gave no verdict on, and the last reason."""
+    playable: Playable, found: list[Graded | BadLine], judge: JudgeSettings
+) -> tuple[list[Graded | BadLine], str, bool]:
+    """Return what was graded as the judge decides it, why messages have no verdict (empty if all have), and whether it
+    refuses to be asked: what rules have graded is told all the same."""
+    from toolscale.models.judging import judge_model
     from toolscale.session.judged import decide_solutions
     from toolscale.session.solutions import BadLine
 
     graded = [each for each in found if not isinstance(each, BadLine)]
-    decided = decide_solutions(playable, [(each.solution, each.grade) for each in graded], judge)
+    if not any(each.grade.undecided for each in graded):
+        return found, "", False
+    judge_model(judge)  # half a judge is not one that refuses
+    try:
+        decided = decide_solutions(playable, [(each.solution, each.grade) for each in graded], judge)
+    except UsageError as error:
+        return found, str(error), True
     grades = iter(decided.grades)
     anew = [each if isinstance(each, BadLine) else replace(each, grade=next(grades)) for each in found]
-    return anew, decided.lost, decided.last
+    told = f"{decided.lost} messages have no verdict and stay undecided; the last: {decided.last}"
+    return anew, told if decided.lost else "", False
 
 
 def _wanted(task_id: str | None, dataset: Path) -> str:

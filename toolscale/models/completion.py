@@ -12,6 +12,7 @@ from typing import Any
 from toolscale.models.expert import Message
 from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
 from toolscale.models.thoughts import spoken
+from toolscale.patterns import regex
 
 SHORTEST_SECRET = 8
 """A key of fewer characters (`EMPTY`, as local servers want it) is no secret, and its letters may stand in any
@@ -26,6 +27,9 @@ _ASIDE = ("reasoning_content", "reasoning")
 """Where servers put what a model thought, if they know it from what it says."""
 _THINKING = ("thinking", "reasoning")
 """Parts of a content that were thought."""
+_MARKS = ("<tool_call>", "<|python_tag|>")
+_NAMED = regex(r"\s*\{\s*\"name\"\s*:")
+"""How a call begins, of models that write them as vLLM's parsers for Hermes and Llama read them."""
 
 
 class GarbledError(Exception):
@@ -79,6 +83,8 @@ def read_choice(body: bytes, key: str, with_calls: bool = False) -> Completion:
     if with_calls and finish == "length":  # the rest of a call may be missing, or its beginning be left as text
         problem = problem or "it was cut off before its end: write less"
     problem = problem or fault
+    if with_calls and not calls and _holds_call(said.text):
+        problem = problem or "a call in it is no JSON object with a name and arguments"
     if not (said.text.strip() or calls or refusal or problem):
         problem = "it has neither content nor calls"
     called = "".join(f"{call['function']['name']}{call['function']['arguments']}" for call in calls)
@@ -170,6 +176,20 @@ def _take(content: Any, texts: list[str], thoughts: list[str]) -> bool:
         else:
             is_read &= isinstance(part, str) and _take(part, texts, thoughts)
     return is_read
+
+
+def _holds_call(text: str) -> bool:
+    """Return whether a text holds a call. A server leaves one there that it cannot read, and says that the message
+    ended as any other; so does one that reads no calls at all."""
+    if any(mark in text for mark in _MARKS):
+        return True
+    if (begin := _NAMED.match(text)) is None:
+        return False
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, begin[0].index("{"))
+    except (ValueError, RecursionError):
+        return True
+    return "arguments" in value or "parameters" in value
 
 
 def _calls(raw: Any) -> tuple[tuple[dict[str, Any], ...], str]:

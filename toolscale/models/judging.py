@@ -20,6 +20,9 @@ JUDGE_MODEL, JUDGE_ENDPOINT = "TOOLSCALE_JUDGE_MODEL", "TOOLSCALE_JUDGE_ENDPOINT
 JUDGE_KEY_ENV, JUDGE_MAX_COST = "TOOLSCALE_JUDGE_KEY_ENV", "TOOLSCALE_JUDGE_MAX_COST"
 JUDGE_DEADLINE, JUDGE_PRICE = "TOOLSCALE_JUDGE_DEADLINE", "TOOLSCALE_JUDGE_PRICE"
 """Seconds for one verdict; dollars for a million tokens read and written, `0.25/2`."""
+JUDGE_TOKENS, MODEL_TOKENS = "TOOLSCALE_JUDGE_TOKENS", "TOOLSCALE_MODEL_TOKENS"
+"""Tokens of one verdict at most; without the first, as many as the second allows to any reply. The second is named here
+too: `toolscale.models.chat.settings` takes long to load."""
 
 NO_JUDGE = (
     "which only a model can grade: make them with --answer form, or name a judge "
@@ -30,7 +33,7 @@ NO_JUDGE = (
 _VARIABLE = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLES = {
     "endpoint": JUDGE_ENDPOINT, "model": JUDGE_MODEL, "key_env": JUDGE_KEY_ENV, "max_cost": JUDGE_MAX_COST,
-    "deadline_s": JUDGE_DEADLINE, "price": JUDGE_PRICE,
+    "deadline_s": JUDGE_DEADLINE, "price": JUDGE_PRICE, "most_tokens": JUDGE_TOKENS,
 }  # fmt: skip
 
 
@@ -52,6 +55,8 @@ class JudgeSettings(Record):
     """Seconds for one verdict, tries and waits included."""
     at_once: int = Field(default=16, ge=1)
     """Messages that are read at one time."""
+    most_tokens: int | None = Field(default=None, ge=1)
+    """Tokens that one verdict may have, with what is thought before it; none: as many as are asked for."""
     replies: str | None = None
     """Where its replies are kept, so that no message is paid for twice; none: with those of the model that is tried,
     else in var/replies.sqlite."""
@@ -61,7 +66,8 @@ def judge_settings(environ: Mapping[str, str], **given: Any) -> JudgeSettings | 
     """Return the judge that is `given`, or that the environment names; None if neither names one. UsageError, in one
     line, for half a judge.
 
-    A judge without an address is on the server of OPENAI_BASE_URL or of OpenAI, with the key of OPENAI_API_KEY.
+    A judge without an address is on the server of OPENAI_BASE_URL or of OpenAI, with the key of OPENAI_API_KEY. What
+    TOOLSCALE_MODEL_TOKENS allows to a reply holds for its verdicts too, unless TOOLSCALE_JUDGE_TOKENS says otherwise.
     """
     named = {name: environ[variable] for name, variable in _VARIABLES.items() if environ.get(variable)}
     named |= {name: value for name, value in given.items() if value is not None}
@@ -69,6 +75,9 @@ def judge_settings(environ: Mapping[str, str], **given: Any) -> JudgeSettings | 
         if "endpoint" in named:
             raise UsageError(f"a judge has an address and no name: give --judge-model too, or set {JUDGE_MODEL}")
         return None
+    tokens_of = JUDGE_TOKENS if "most_tokens" in named else MODEL_TOKENS
+    if environ.get(MODEL_TOKENS):
+        named.setdefault("most_tokens", environ[MODEL_TOKENS])
     if "endpoint" not in named:
         from toolscale.models.chat.settings import KEY, OPENAI, URL  # takes long to load: only where it is needed
 
@@ -85,6 +94,7 @@ def judge_settings(environ: Mapping[str, str], **given: Any) -> JudgeSettings | 
         first = error.errors()[0]
         name = str(first["loc"][0])
         told = f"--judge-{name.removesuffix('_s').replace('_', '-')} ({_VARIABLES.get(name, name)})"
+        told = tokens_of if name == "most_tokens" else told
         raise UsageError(f"{told} is {first['input']!r}: {first['msg'].lower()}") from error
 
 
@@ -115,4 +125,4 @@ def judge_model(settings: JudgeSettings) -> ChatModel:
         deadline_s=settings.deadline_s,
     )
     key_of(endpoint, f"the judge {settings.model!r}")
-    return ChatModel(endpoint, price, settings.at_once)
+    return ChatModel(endpoint, price, settings.at_once, settings.most_tokens)

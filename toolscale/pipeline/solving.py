@@ -16,6 +16,7 @@ from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
+from toolscale.models.hidden_tools import hidden_tools
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.records import NOT_ITS_DOING, Attempt, Preference, Reading, Rollout, RolloutTask, Task
@@ -99,6 +100,8 @@ def solve_dataset(
     for round_ in range(ROUNDS if settings.tasks is None else 1):
         wanted = _untried(made, model.endpoint.model, settings)
         given = made.given
+        if wanted and not round_ and (hidden := asyncio.run(hidden_tools(model))):
+            report(hidden)
         if wanted:
             report(f"round {round_ + 1}: {len(wanted)} tasks, {settings.samples} attempts each")
             given = _with_attempts(given, asyncio.run(_try(made, wanted, model, settings, ledger, solving, used)))

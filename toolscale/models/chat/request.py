@@ -82,15 +82,16 @@ class Dialect:
         """Return the dialect to try after a refusal, or None if it is not about the dialect."""
         if status not in (400, 404, 422):
             return None
-        if "is too large" in reason and "max" in reason and self._most(request) > LEAST_TOKENS:
-            return replace(self, most=self._most(request) // 2)  # vLLM: more than its context has room for
+        if any(words in reason for words in _TOO_MUCH) and self._most(request) > LEAST_TOKENS:
+            return replace(self, most=self._most(request) // 2)
         if "max_completion_tokens" in reason and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if "temperature" in reason and request.temperature is not None and self.temperature:
             return replace(self, temperature=False)
         if "seed" in reason and request.sample and self.seed:
             return replace(self, seed=False)
-        named = any(word in reason for word in ("response_format", "json_schema", "schema"))
+        # vLLM: `Grammar error: Unimplemented keys: ["uniqueItems"]`
+        named = any(word in reason for word in ("response_format", "json_schema", "schema", "Grammar"))
         if request.schema is not None and self.schemas and (named or status == 422):
             return replace(self, schemas=False)
         return None
@@ -113,6 +114,9 @@ async def in_dialect(
                 raise
             dialect = narrower
 
+
+_TOO_MUCH = ("max_completion_tokens' is too large", "max_tokens' is too large", "cannot be greater than max_model_len")
+"""How vLLM says that a reply of so many tokens has no room in its context: before 0.32, and since."""
 
 _ASKED = "Reply with one JSON value that fits this JSON Schema, and with nothing else:\n{}"
 
