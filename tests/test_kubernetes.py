@@ -2,7 +2,7 @@
 has, and both fit each other.
 
 The chart is on no package index. Its keys that we use are written down here, as version 1.22.0 has them; `helm` checks
-them all (docs/scale.md).
+them all (docs/use/kubernetes.md).
 """
 
 from __future__ import annotations

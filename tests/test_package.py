@@ -141,8 +141,9 @@ def toolscale(python: Path, line: str, folder: Path) -> tuple[int, str, str]:
 
 def shipped() -> Iterator[str]:
     """Where the wheel has what lies beside the package here."""
-    yield "docs/authoring.md"
     yield "environments/README.md"
+    for path in ROOT.glob("docs/domains/*.md"):
+        yield path.relative_to(ROOT).as_posix()
     for path in ROOT.glob("environments/*/*"):
         if path.suffix in {".yaml", ".json", ".jsonl", ".md"} and not path.name.startswith("."):
             yield path.relative_to(ROOT).as_posix()
