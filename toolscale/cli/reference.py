@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,8 @@ def _verb(command: click.Command) -> str:
     text = "\n\n".join(_plain(paragraph) for paragraph in (command.help or "").split("\n\n"))
     options = [found for each in command.params if (found := each.get_help_record(context)) and found[1]]
     rows = "".join(f"| `{_choices(names)}` | {_plain(told)} |\n" for names, told in options)
-    return f"### toolscale {command.name}\n\n    toolscale {command.name} {usage}\n\n{text}\n\n| option | |\n|---|---|\n{rows}"
+    heading = f"### toolscale {command.name}\n\n    toolscale {command.name} {usage}"
+    return f"{heading}\n\n{text}\n\n| option | |\n|---|---|\n{rows}"
 
 
 def _choices(names: str) -> str:
@@ -85,9 +86,9 @@ def _choices(names: str) -> str:
 def _columns() -> str:
     return (
         f"# Columns of a dataset\n\n{MADE}\n"
-        "A dataset has a config for each domain, with the splits `train` and `test`, and the config `rejects`. What differs\n"
-        "in shape from row to row (arguments, results, row changes, tools) is JSON in a string, so every file of every\n"
-        "domain has the same columns.\n\n"
+        "A dataset has a config for each domain, with the splits `train` and `test`, and the config `rejects`. What\n"
+        "differs in shape from row to row (arguments, results, row changes, tools) is JSON in a string, so every file\n"
+        "of every domain has the same columns.\n\n"
         "## A task\n\n"
         f"{_table(TASK_SCHEMA, TASK_MEANINGS)}\n"
         "## A rejected candidate\n\n"
@@ -112,8 +113,8 @@ def _kind(kind: Any) -> str:
 def _formats() -> str:
     parts = [
         f"# Formats of files\n\n{MADE}\n"
-        "The keys of every file that people write, and of what programs write for others. `schemas/` has the same as JSON\n"
-        "Schema. Keys with a star must be there; no file takes a key that is not listed.\n"
+        "The keys of every file that people write, and of what programs write for others. `schemas/` has the same as\n"
+        "JSON Schema. Keys with a star must be there; no file takes a key that is not listed.\n"
     ]
     for name, record in SCHEMAS.items():
         schema, heading = json_schema(record), HEADINGS.get(name, f"{name}.yaml")
@@ -185,8 +186,8 @@ def _decisions(folder: Path) -> str:
     rows = "".join(f"* [{title.removeprefix('# ')}]({name})\n" for name, title in sorted(titles.items(), reverse=True))
     return (
         f"# Decisions\n\n{MADE}\n"
-        "Why things are as they are, one page each, newest first. A page tells what was known when it was decided; the\n"
-        "other pages of these docs tell what holds today.\n\n"
+        "Why things are as they are, one page each, newest first. A page tells what was known when it was decided;\n"
+        "the other pages tell what holds today.\n\n"
         f"{rows}"
     )
 
