@@ -54,8 +54,8 @@ class Work:
     do: Callable[[], int]
     """Returns a number that depends on all of it."""
     seconds: float
-    """What the machine of the promises takes for it, in seconds of the processor: docs/measurements/speed.md says where they
-    come from."""
+    """What the machine of the promises takes for it, in seconds of the processor: docs/measurements/speed.md says where
+    they come from."""
 
 
 def _small() -> int:

@@ -17,7 +17,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from toolscale.cli import PURPOSES, commands
+from toolscale.cli import PURPOSES
 from toolscale.dataset.arrow import REJECT_MEANINGS, REJECT_SCHEMA, TASK_MEANINGS, TASK_SCHEMA
 from toolscale.dataset.storage import write_file
 from toolscale.environment.environment import Environment, load_environment
@@ -68,8 +68,7 @@ def _commands() -> str:
 
 
 def _verb(command: click.Command) -> str:
-    context = click.Context(command, info_name=f"toolscale {command.name}", parent=click.Context(commands))
-    context.parent = None
+    context = click.Context(command)
     usage = " ".join(command.collect_usage_pieces(context))
     text = "\n\n".join(_plain(paragraph) for paragraph in (command.help or "").split("\n\n"))
     options = [found for each in command.params if (found := each.get_help_record(context)) and found[1]]
