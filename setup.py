@@ -8,7 +8,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).parent
-SHIPPED = ("docs/authoring.md", "environments/README.md", "environments/*/*.md", "environments/*/*.yaml",
+SHIPPED = ("docs/domains/*.md", "environments/README.md", "environments/*/*.md", "environments/*/*.yaml",
            "environments/*/*.json", "environments/*/*.jsonl")  # fmt: skip
 """Nothing else that somebody left in these folders."""
 

@@ -1,5 +1,5 @@
-"""`make bench`: what the promises of the README are measured with. Ratios and medians within one run; exit status 1 if
-one is missed.
+"""`make bench`: what the promises of docs/measurements/speed.md are measured with. Ratios and medians within
+one run; exit status 1 if one is missed.
 
 python -m bench [--domain finance] [--candidates 240] [--naive 6]
 """

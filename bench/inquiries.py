@@ -23,7 +23,7 @@ from toolscale.language.inquiries import Inquiry, read_inquiry
 from toolscale.records import Reply
 
 CORPUS = Path(__file__).parents[1] / "tests" / "inquiries"
-GUIDE = Path(__file__).parents[1] / "docs" / "dialogues.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "measurements" / "dialogues.md"
 SEEN, HELD_OUT = "seen", "held out"
 MARKS = "<!-- questions: begin", "<!-- questions: end"
 
@@ -94,7 +94,7 @@ def _half(task: str) -> str:
 
 @click.command()
 @click.option("--cases", is_flag=True, help="Print what is misunderstood in the seen half.")
-@click.option("--write", is_flag=True, help="Write the figures into docs/dialogues.md.")
+@click.option("--write", is_flag=True, help="Write the figures into docs/measurements/dialogues.md.")
 def main(cases: bool, write: bool) -> None:
     """Read the corpus and print how often the rules and the reader disagree."""
     understood = list(understand_corpus())

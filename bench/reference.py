@@ -6,7 +6,7 @@ work, so that no change of ours moves it, but for another version of sqlglot.
 
 `SMALL` is patterns, texts, dicts, JSON and SQLite in one short loop. `LARGE` is a parser and an optimizer of SQL in
 Python: much code and many objects, each touched a few times, as in judging. The speed of judging follows `LARGE` more
-closely: docs/performance.md has the figures.
+closely: docs/measurements/speed.md has the figures.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Work:
     do: Callable[[], int]
     """Returns a number that depends on all of it."""
     seconds: float
-    """What the machine of the promises takes for it, in seconds of the processor: docs/performance.md says where they
-    come from."""
+    """What the machine of the promises takes for it, in seconds of the processor: docs/measurements/speed.md says where
+    they come from."""
 
 
 def _small() -> int:

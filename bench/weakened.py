@@ -17,7 +17,7 @@ from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.verify.weakened import WeakenedResult, measure
 
-PAGE = Path(__file__).parents[1] / "docs" / "grading.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "verifier.md"
 BEGIN = "<!-- weakened verifiers: begin; written by `python -m bench.weakened --write` -->"
 END = "<!-- weakened verifiers: end -->"
 
@@ -64,7 +64,7 @@ def replace_section(page: str, made: str) -> str:
 @click.option(
     "--seed", default=1, show_default=True, help="Seed of the candidates, and of the mutants; datasets are made with 0."
 )
-@click.option("--write", is_flag=True, help="Put the table into docs/grading.md.")
+@click.option("--write", is_flag=True, help="Put the table into docs/measurements/verifier.md.")
 def main(domain: str, tasks: int, seed: int, write: bool) -> None:
     """Print the table and exit 1 if the verifier is wrong about a trajectory, or a weakened one is not visibly
     weaker."""

@@ -1,4 +1,4 @@
-"""docs/authoring.md says what the code does."""
+"""The pages for authors in docs/domains say what the code does."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import discover
 from toolscale.language.render import FORMS, render
 from toolscale.pipeline import admit_domain
+from toolscale.pipeline.drafting import authoring_page
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, SCALARS
 from toolscale.verify.yields import measure_yields
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
+PAGE = authoring_page()
 VALUES = {
     **dict.fromkeys(("money", "words", "dollars"), 124050), "clock": "14:05", "clock24": "14:05", "oclock": "14:30",
     **dict.fromkeys(("duration", "minutes", "hm"), 80), "number": 1240, "digits": "4711", "bool": True,

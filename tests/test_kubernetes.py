@@ -2,7 +2,7 @@
 has, and both fit each other.
 
 The chart is on no package index. Its keys that we use are written down here, as version 1.22.0 has them; `helm` checks
-them all (docs/scale.md).
+them all (docs/use/kubernetes.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VALUES = yaml.safe_load((HELM / "values.yaml").read_text())
 POD = yaml.safe_load((HELM / "gpu-pod.yaml").read_text())
 CLAIM = yaml.safe_load((HELM / "training-volume.yaml").read_text())
 KUBERNETES = ("1.31", "1.34", "1.37")
-SCALE = (ROOT / "docs" / "scale.md").read_text()
+GUIDE = (ROOT / "docs" / "use" / "kubernetes.md").read_text()
 
 CHART = "1.22.0"
 KEYS = set(
@@ -92,7 +92,7 @@ def test_the_schema_would_find_a_key_that_is_wrong(version: str) -> None:
 
 def test_the_values_name_keys_that_the_chart_has() -> None:
     assert sorted(keys(VALUES)) == sorted(KEYS)
-    assert f"version {CHART}" in (HELM / "values.yaml").read_text() and f"--version {CHART}" in SCALE
+    assert f"version {CHART}" in (HELM / "values.yaml").read_text() and f"--version {CHART}" in GUIDE
 
 
 def test_airflow_is_the_one_of_the_constraints() -> None:
@@ -145,7 +145,7 @@ def test_every_secret_is_named_and_none_is_told() -> None:
 
 
 def test_the_guide_makes_every_secret_with_its_keys() -> None:
-    made = re.findall(r"create secret generic (\S+) ((?:--from-literal=\S+ ?(?:\"[^\"]*\")?\s*\\?\s*)+)", SCALE)
+    made = re.findall(r"create secret generic (\S+) ((?:--from-literal=\S+ ?(?:\"[^\"]*\")?\s*\\?\s*)+)", GUIDE)
     assert {name: set(re.findall(r"--from-literal=([\w-]+)=", keys)) for name, keys in made} == SECRETS
 
 

@@ -141,8 +141,9 @@ def toolscale(python: Path, line: str, folder: Path) -> tuple[int, str, str]:
 
 def shipped() -> Iterator[str]:
     """Where the wheel has what lies beside the package here."""
-    yield "docs/authoring.md"
     yield "environments/README.md"
+    for path in ROOT.glob("docs/domains/*.md"):
+        yield path.relative_to(ROOT).as_posix()
     for path in ROOT.glob("environments/*/*"):
         if path.suffix in {".yaml", ".json", ".jsonl", ".md"} and not path.name.startswith("."):
             yield path.relative_to(ROOT).as_posix()
@@ -263,7 +264,9 @@ def test_a_verb_that_needs_more_says_in_one_line_what_to_install(
     assert not list(tmp_path.iterdir())
 
 
-VERBS = re.findall(r"^\| (?:none|`\[(\w+)\]`) \| (.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+VERBS = re.findall(
+    r"^\| (?:none|`\[(\w+)\]`) \| (.*?) \|", (ROOT / "docs" / "start" / "installing.md").read_text(), re.MULTILINE
+)
 EXTRA_OF = {
     verb: extra for extra, told in VERBS for verb in re.findall(r"`([a-z]+)`", told) if verb in commands.commands
 }

@@ -51,8 +51,14 @@ def render_schemas() -> dict[str, str]:
     return {f"{name}.schema.json": _render(record) for name, record in SCHEMAS.items()}
 
 
+def json_schema(record: type[Record]) -> dict[str, Any]:
+    """Return the JSON Schema of a record, each paragraph of a description in one line."""
+    found: dict[str, Any] = _unwrapped(record.model_json_schema(by_alias=True))
+    return found
+
+
 def _render(record: type[Record]) -> str:
-    return json.dumps(_unwrapped(record.model_json_schema(by_alias=True)), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema(record), indent=2, ensure_ascii=False) + "\n"
 
 
 def _unwrapped(schema: Any) -> Any:

@@ -31,7 +31,7 @@ MODEL, TRAINED, OTHER = "model", "trained", "other"
 GOLDEN = "golden"
 UNTRAINED, SHUFFLED, CLOSED, ROWS = "untrained", "shuffled", "grpo", "rows"
 WEAKER = ("state only", "names of calls")
-"""Verifiers that overlook something (docs/grading.md), and admit what a run reads."""
+"""Verifiers that overlook something (docs/measurements/verifier.md), and admit what a run reads."""
 VARIED = ("plain", "evolved", "orders")
 """Tasks as their intents are written; evolved ones; tasks that are read in other orders of their calls too."""
 ORDERS = 2

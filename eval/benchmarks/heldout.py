@@ -17,7 +17,7 @@ ABOUT = About(
     size="as many as the datasets have in their test splits",
     licence="that of the datasets",
     data="make dataset DOMAIN=finance, or toolscale pull; then --data FOLDER, once for each folder",
-    judged_by="rules (docs/grading.md)",
+    judged_by="rules (docs/understand/grading.md)",
 )
 
 

@@ -1,4 +1,4 @@
-"""The programs of docs/serving.md run as they stand there, where `toolscale synthesize` has made a dataset."""
+"""The programs of docs/use/serving.md run as they stand there, where `toolscale synthesize` has made a dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolscale.records import Grade
 pytestmark = pytest.mark.xdist_group("serving")
 
 ROOT = Path(__file__).parents[2]
-TRANSPORT, SESSIONS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serving.md").read_text(), re.DOTALL)
+TRANSPORT, SESSIONS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "use" / "serving.md").read_text(), re.DOTALL)
 PLACE = "http://127.0.0.1:8765"
 """Where the document has its server."""
 RIGHT = Grade(

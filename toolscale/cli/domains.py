@@ -53,7 +53,7 @@ def domains(json_: bool) -> None:
 @as_json
 def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
     """Write a new DOMAIN that is admitted as it is: five intents about each thing that belongs to a person, to be
-    rewritten file by file (docs/authoring.md)."""
+    rewritten file by file (docs/domains/authoring.md)."""
     from toolscale.environment.scaffold import read_tables, write_scaffold
     from toolscale.package_code import beside
 
@@ -62,7 +62,7 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
     if json_:
         return echo_json({"folder": str(folder), "tables": [table.table for table in found]})
     say(f"{folder}: {len(list(folder.iterdir()))} files, {len(found)} tables")
-    say(f"next: read {beside('docs/authoring.md')}, rewrite the files, and run: toolscale admit {folder}")
+    say(f"next: read {beside('docs/domains/authoring.md')}, rewrite the files, and run: toolscale admit {folder}")
 
 
 @click.command()

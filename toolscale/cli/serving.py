@@ -41,7 +41,7 @@ def serve(
 
     Without --http it is one task over standard input and output, ID or the first one; its calls are kept in the session
     folder, and `toolscale play DATASET --session FOLDER --answer TEXT` gives the final message and tells the grade.
-    With --http all tasks are served: POST /episodes opens one and names its URL for MCP (docs/serving.md has all
+    With --http all tasks are served: POST /episodes opens one and names its URL for MCP (docs/use/serving.md has all
     routes). For another address than this machine's own set TOOLSCALE_SERVE_TOKEN; requests then bring it as a bearer
     token. Of a DOMAIN, var/datasets/DOMAIN is served; if it is not there, a small dataset is made first.
     """

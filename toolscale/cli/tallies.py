@@ -81,7 +81,8 @@ def _gates_text(counts: Mapping[str, Any]) -> str:
     return (
         f"The columns count the {kept} tasks and rejected candidates; the last is a share of all "
         f"{counts['candidates']} that were judged. not run: the candidate failed before, or no model was asked "
-        "(solvable). attested: shown on other tasks and at admission. docs/grading.md says what each gate asks."
+        "(solvable). attested: shown on other tasks and at admission. "
+        "docs/understand/gates.md says what each gate asks."
     )
 
 

@@ -59,6 +59,33 @@ TASK_SCHEMA = pa.schema(
 )
 """A task."""
 
+TASK_MEANINGS = {
+    "id": "the hash of the task; its first letters name it in `toolscale show` and `play`",
+    "domain": "the domain",
+    "intent_id": "the kind of request; no intent is in both splits",
+    "evolutions": "what the program changed of the intent, one line each; empty for a plain task",
+    "outcome": "`fulfil`, `refuse` or `transfer`: it is done, the policy forbids it, it is handed to a person",
+    "request": "the first message of the person",
+    "turns": "`single`, or `dialogue`: part of what is needed is told only when asked, or comes later",
+    "answer": "`form`: the task ends with a call of `final_answer`; `message`: with a message",
+    "scenario": "what the request says (`known`), what had to be found (`unknown`; both JSON), how the person speaks",
+    "prompt": "the chat messages that an agent begins with: the policy, then the request",
+    "tools": "the tools that an agent has, as OpenAI functions; with `final_answer` of this task; JSON",
+    "golden_calls": "the reference calls in order; arguments and result as JSON",
+    "communicate": "the facts that the answer must state, or must not (`withheld`); money in cents",
+    "row_changes": "what the reference calls change: table, key, the row before and after; JSON",
+    "touched": "the rows that reference calls wrote, in order of first touch; the key as JSON",
+    "difficulty": "counts over the reference calls; `hops`: the longest chain of calls that need each other; `tier`",
+    "environment_hash": "the hash of the spec files of the domain",
+    "initial_state_hash": "the hash of the database that every episode begins with",
+    "verdict": "what every gate said: `pass`, `fail`, `not_run` or `attested`, and its finding",
+    "mutants_killed": "how many wrong solutions were tried, all of which scored 0",
+    "provenance": "seed and candidate number, generator, versions of judge and environment (JSON), dollars",
+    "candidate": "what the task is recorded from, so that it can be judged again; JSON",
+    "solved": "how many attempts of which models were right; null where no model tried",
+}
+"""Column of a task -> what it holds."""
+
 ADDED_LATER = frozenset({"solved"})
 """Columns that datasets made before them lack; their rows are read with null there."""
 
@@ -80,8 +107,18 @@ REJECT_SCHEMA = pa.schema(
         "reproduce": STRING,
     }.items()
 )
-"""A rejected candidate. `survivor` is the wrong trajectory that scored 1, the right one that scored 0, or that of
-another reading, as JSON."""
+"""A rejected candidate."""
+
+REJECT_MEANINGS = {name: TASK_MEANINGS[name] for name in REJECT_SCHEMA.names if name in TASK_MEANINGS} | {
+    "number": "its number in the draw of the seed",
+    "failed": "the gates that it failed, each with the finding",
+    "golden_calls": "the reference calls, as far as they could be recorded; arguments and result as JSON",
+    "expected_row_changes": "the row changes that were recorded; JSON, or null",
+    "actual_row_changes": "those of the solution that a gate found, where there is one; JSON, or null",
+    "survivor": "the wrong solution that scored 1, the right one that scored 0, or that of another reading; JSON",
+    "reproduce": "the command that judges it again",
+}
+"""Column of a rejected candidate -> what it holds."""
 
 OUTCOME_SCHEMA = pa.schema({"number": INT, "outcome": STRING}.items())
 """What became of a number that was drawn: one of `selection.OUTCOMES`."""

@@ -1,4 +1,4 @@
-"""The parts of the page for authors: a step is shown those that it needs."""
+"""The parts of the pages for authors: a step is shown those that it needs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _ROW = regex(r"^\| ?(.*?) ?\|$", re.MULTILINE)
 
 
 def parts_of(page: str, headings: Sequence[str]) -> str:
-    """Return the parts of a page under these headings, in this order; rows of tables as lines. UsageError if it lacks
+    """Return the parts of pages under these headings, in this order; rows of tables as lines. UsageError if it lacks
     one."""
     pieces = _HEADING.split(page)
     found = dict(zip(pieces[1::2], pieces[2::2], strict=True))
     if missing := [heading for heading in headings if heading not in found]:
-        raise UsageError(f"docs/authoring.md has no part {missing[0]!r}, and a model needs it; install toolscale again")
+        raise UsageError(f"docs/domains has no part {missing[0]!r}, and a model needs it; install toolscale again")
     return "\n\n".join(f"## {heading}\n\n{_without_bars(found[heading]).strip()}" for heading in headings)
 
 

@@ -37,7 +37,9 @@ from toolscale.words.frames import FILE as FRAMES
 from toolscale.words.shapes import Workshop
 from toolscale.yaml_files import read_yaml
 
-AUTHORING = beside("docs/authoring.md")
+AUTHORING = beside("docs/domains")
+PAGES = ("authoring.md", "requests.md", "intents.md", "failing.md")
+"""The pages for authors, of which each step of a draft is shown parts."""
 """The page for authors, which a model gets too."""
 
 FIRST = ("brief", "wishes")
@@ -228,9 +230,9 @@ def _sign(folder: Path, origin: DraftOrigin) -> None:
 
 
 def authoring_page() -> str:
-    """Return the page for authors. UsageError if it is not there."""
+    """Return the pages for authors as one. UsageError if one is not there."""
     try:
-        return AUTHORING.read_text(encoding="utf-8")
+        return "\n".join((AUTHORING / page).read_text(encoding="utf-8") for page in PAGES)
     except OSError as error:
         raise UsageError(f"{AUTHORING} cannot be read, and a model needs it; install toolscale again") from error
 

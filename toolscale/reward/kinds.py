@@ -52,7 +52,7 @@ class RewardConfig(Record):
     """Taken from the reward of a rollout that a limit stopped: else to go round in circles for nothing is no worse than
     a wrong answer, and better than one that cost something."""
     drop_undecided: bool = True
-    """Whether a rollout is left out whose final message rules cannot grade (docs/grading.md)."""
+    """Whether a rollout is left out whose final message rules cannot grade (docs/understand/grading.md)."""
 
 
 def paper_rewards(group: Sequence[Figures], preference: Preference, tools: Sequence[str]) -> list[float]:

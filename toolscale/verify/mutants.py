@@ -1,8 +1,8 @@
 """Gate `mutants_killed`: trajectories that are wrong by their meaning, labelled before they are judged.
 
-Operators and labels follow the definitions in `docs/grading.md`. Every argument is mutated by what it is: the key of a
-row (sibling, stranger), an amount, a date, an enum value; calls are dropped, repeated, replaced by another tool or
-added; branches are taken the other way; facts are falsified, exchanged, left out or buried among others.
+Operators and labels follow the definitions in `docs/understand/gates.md`. Every argument is mutated by what it is: the
+key of a row (sibling, stranger), an amount, a date, an enum value; calls are dropped, repeated, replaced by another
+tool or added; branches are taken the other way; facts are falsified, exchanged, left out or buried among others.
 """
 
 from __future__ import annotations

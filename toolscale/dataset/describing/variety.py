@@ -1,4 +1,4 @@
-"""How much texts differ: figures of variety and of repetition, each with its source in docs/quality.md.
+"""How much texts differ: figures of variety and of repetition, each with its source in docs/understand/quality.md.
 
 What needs sentence embeddings takes them as an array of unit rows, n x d, whoever made them.
 """
