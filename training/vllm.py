@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from zlib import crc32
 
 import httpx2
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -31,6 +30,7 @@ from toolscale.errors import ModelUnavailableError, UsageError
 from training.chat import Codec
 from training.config import Config, VllmSettings
 from training.generation import Completion, Request
+from training.processes import rank
 from training.sampler import ModelPolicy
 from training.servers import START, addresses, authorization, reason_of
 
@@ -49,7 +49,7 @@ class _BusyError(Exception):
 
 class VllmWriter:
     """Writes turns with the endpoint for token ids. A server batches what comes in at the same time; of several, one
-    has all conversations of a task, which begin alike."""
+    has all conversations of a task, which begin alike, and each has as many tasks of a step as the others."""
 
     def __init__(self, settings: VllmSettings, stop: frozenset[int], temperature: float):
         self._settings = settings
@@ -58,12 +58,15 @@ class VllmWriter:
         self._urls = addresses(settings)
         self._headers = authorization(settings)
         self._models: dict[str, str] = {}
+        self._url_of: dict[str, str] = {}
+        """Task -> the server that has it."""
         self._client: httpx2.AsyncClient | None = None
         self._version: str | None = None
 
     def expect(self, version: str) -> None:
         """From now on turns are written with the weights of this version, or with none at all."""
         self._version = version
+        self._url_of.clear()
 
     def opened(self) -> None:
         """A conversation began; the server need not know."""
@@ -77,7 +80,7 @@ class VllmWriter:
     async def write(self, request: Request) -> Completion:
         """Write one turn. Raises ModelUnavailableError after five attempts, and where the server has other weights than
         it was given; UsageError where it is not set up for training."""
-        url = self._urls[crc32(str(request.group).encode()) % len(self._urls)]
+        url = self._server_of(str(request.group))
         body = {
             "model": self._settings.served_model or await self._model(url),
             "token_ids": list(request.ids),
@@ -130,6 +133,11 @@ class VllmWriter:
         if self._client is not None:
             await self._client.aclose()
             self._client = None
+
+    def _server_of(self, group: str) -> str:
+        """The server of a task: the next one, in turn. Each rank begins with another."""
+        turn = (rank() + len(self._url_of)) % len(self._urls)
+        return self._url_of.setdefault(group, self._urls[turn])
 
     async def _model(self, url: str) -> str:
         """The name that a server knows the model by."""

@@ -62,6 +62,27 @@ def test_token_ids_go_in_and_come_out(server: Server) -> None:
     ]
 
 
+def test_several_servers_share_the_tasks_of_a_step_evenly(server: Server, second: Server) -> None:
+    """By a checksum of their ids, which differ in a digit, one server had all of them."""
+
+    async def all_of_a_step() -> None:
+        settings = VllmSettings(base_url=server.url, further_urls=(second.url,), served_model="m")
+        writer = VllmWriter(settings, frozenset({0}), 0.7)
+        try:
+            for _ in range(2):  # turns
+                for task in range(4):
+                    ids = (task, 1)
+                    for sample in range(2):
+                        group = f"train-0-{task}-arithmetic-train-0-{task}"
+                        await writer.write(Request(group, ids, 9, random.Random("draw"), sample))
+        finally:
+            await writer.close()
+
+    asyncio.run(all_of_a_step())
+    had = [[body["token_ids"][0] for _, body in each.seen] for each in (server, second)]
+    assert had == [[0, 0, 2, 2] * 2, [1, 1, 3, 3] * 2]
+
+
 def test_a_turn_that_was_cut_is_not_finished(server: Server) -> None:
     server.choice = turn([5], [-1.0], "length")
     assert write(server, served_model="m") == Completion([5], [-1.0], finished=False, versions=("default",))
