@@ -43,8 +43,9 @@ def serve(
     folder, and `toolscale play DATASET --session FOLDER --answer TEXT` gives the final message and tells the grade.
     With --http all tasks are served: POST /episodes opens one and names its URL for MCP (docs/serving.md has all
     routes), or with an ID that task alone: its tools at /call and, over MCP, at /mcp; its grade at /grade for whoever
-    brings TOOLSCALE_SERVE_TOKEN. For another address than this machine's own set TOOLSCALE_SERVE_TOKEN; requests then bring it as a bearer
-    token. Of a DOMAIN, var/datasets/DOMAIN is served; if it is not there, a small dataset is made first.
+    brings TOOLSCALE_SERVE_TOKEN. For another address than this machine's own set TOOLSCALE_SERVE_TOKEN; requests then
+    bring it as a bearer token. Of a DOMAIN, var/datasets/DOMAIN is served; if it is not there, a small dataset is
+    made first.
     """
     if http and session:
         raise UsageError("--http keeps no session folder; leave --session out")
