@@ -54,7 +54,7 @@ def _make(source: Source, options: Options) -> Iterator[tuple[str, str]]:
 
 def folder_of(golden: Golden) -> str:
     """Return the name of the folder of a task."""
-    return f"{golden.task.domain}-{golden.task.id[:12]}".replace("_", "-")
+    return f"{golden.task.domain}-{golden.task.id}".replace("_", "-")
 
 
 def canary(source: Source, golden: Golden) -> str:

@@ -23,6 +23,7 @@ class Trial:
     """One play. `said`: what the agent tells of it; `result`: what Harbor wrote."""
 
     task: str
+    agent: str
     rewards: dict[str, float]
     said: dict
     folder: Path
@@ -71,7 +72,8 @@ def make_image(export: Path, work: Path, engine: Engine) -> float:
         copy(ROOT / name, source / name)
     subprocess.run([python, "-c", BUILD, wheels], cwd=source, check=True, stdout=subprocess.DEVNULL)
     if not engine.in_rooms:
-        subprocess.run([engine.name, "build", "-f", "image/Containerfile", "-t", image_of(export), "."], cwd=export, check=True, stdout=2)  # fmt: skip
+        command = [engine.name, "build", "-f", "image/Containerfile", "-t", image_of(export), "."]
+        subprocess.run(command, cwd=export, check=True, stdout=2)
         return 0.0
     needed = [line for line in (export / "image" / "requirements.txt").read_text().split() if "toolscale" not in line]
     download = ["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", wheels]
@@ -109,4 +111,4 @@ def environment() -> dict[str, str]:
 
 def _trial(result: dict, folder: Path) -> Trial:
     said = (result["agent_result"] or {}).get("metadata") or {}
-    return Trial(result["task_name"], result["verifier_result"]["rewards"], said, folder)
+    return Trial(result["task_name"], result["agent_info"]["name"], result["verifier_result"]["rewards"], said, folder)

@@ -35,7 +35,9 @@ def base(to: Path, python: Path) -> None:
         (to / "local" / "bin" / name).write_text(f'#!/bin/sh\nexec {python}/bin/{name} "$@"\n')
         (to / "local" / "bin" / name).chmod(0o755)
     (to / "etc").mkdir()
-    subprocess.run(["cp", "-a", *(f"/etc/{name}" for name in ETC if Path("/etc", name).exists()), to / "etc"], check=True)
+    subprocess.run(
+        ["cp", "-a", *(f"/etc/{name}" for name in ETC if Path("/etc", name).exists()), to / "etc"], check=True
+    )
 
 
 class Room:

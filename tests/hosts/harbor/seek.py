@@ -33,9 +33,9 @@ def memory(process):
 
 look("environment", json.dumps(dict(os.environ)).encode())
 for folder, folders, files in os.walk("/"):
-    folders[:] = [each for each in folders if os.path.join(folder, each) not in OF_THE_MACHINE]
+    folders[:] = [each for each in folders if str(Path(folder, each)) not in OF_THE_MACHINE]
     for name in files:
-        with suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+        with suppress(OSError), Path(folder, name).open("rb") as file:
             look(file.name, name.encode() + file.read(MOST))
 for process in Path("/proc").glob("[0-9]*"):
     if int(process.name) not in OURS:
@@ -47,7 +47,7 @@ for process in Path("/proc").glob("[0-9]*"):
                 look(process / "mem", content)
         for link in ("root", "cwd", "exe"):
             with suppress(OSError):
-                look(process / link, os.readlink(process / link).encode())
+                look(process / link, str((process / link).readlink()).encode())
 statuses = {}
 for path in ("health", "tools", "grade", "episodes", "solution", "tasks", "mcp"):
     for body in (None, b"{}"):
