@@ -3,6 +3,9 @@
 import asyncio
 import json
 import os
+import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,16 @@ from harbor.environments.capabilities import EnvironmentCapabilities
 from images import Room, build
 
 IMAGES = "ROOM_IMAGES"
-"""The variable with the folder of the images: NAME/root and NAME/image.json."""
+"""The variable with the folder of the images: NAME/root and NAME/image.json. Without it they are made for a while."""
+
+
+@cache
+def images() -> Path:
+    return Path(os.environ.get(IMAGES) or tempfile.mkdtemp(prefix="rooms."))
 
 
 def folder_of(image: str) -> Path:
-    return Path(os.environ[IMAGES]) / image.replace("/", "_").replace(":", "_")
+    return images() / image.replace("/", "_").replace(":", "_")
 
 
 class Rooms(BaseEnvironment):
@@ -50,7 +58,7 @@ class Rooms(BaseEnvironment):
             return folder_of(self.task_env_config.docker_image)
         dockerfile = self.environment_dir / "Dockerfile"
         to = folder_of(f"{self.environment_name}-{self.session_id}")
-        return build(self.environment_dir, dockerfile, Path(os.environ["ROOM_PYTHON"]), to)
+        return build(self.environment_dir, dockerfile, Path(sys.base_prefix), to)
 
     async def stop(self, delete: bool) -> None:
         if self.room is not None:
