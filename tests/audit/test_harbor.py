@@ -14,6 +14,7 @@ from toolscale.audit.harbor import Run, TaskFolder, check_runs, read_tasks, run_
 from toolscale.audit.page import audit_json, render_page
 from toolscale.cli import main
 
+OUT = "it is a link out of its task, to "
 WON, LOST, HALF = Run({"reward": 1.0}, ""), Run({"reward": 0.0}, ""), Run({"reward": 0.5, "style": 1.0}, "")
 BROKEN = Run(None, "HealthcheckError: it is not well")
 LATE = Run({"reward": 0.0}, "AgentTimeoutError: after 5 seconds")
@@ -77,10 +78,10 @@ def moved(path: Path) -> None:
     ("spoil", "line"),
     [
         (big, "ONE/task.toml: it has 10,000,000 bytes, 1,000,000 at most are read; leave the task out"),
-        (no_toml, "ONE/task.toml: it is no TOML (Expected ']' at the end of a table declaration (at line 1, column 6)); "
-                  "mend it"),
-        (link, "ONE/tests/key: it is a link out of its task, to /etc/hostname; remove it, or put the file itself there"),
-        (climbing, "ONE/tests/up: it is a link out of its task, to ../../..; remove it, or put the file itself there"),
+        (no_toml, "ONE/task.toml: it is no TOML (Expected ']' at the end of a table declaration (at line 1, column 6)"
+                  "); mend it"),
+        (link, f"ONE/tests/key: {OUT}/etc/hostname; remove it, or put the file itself there"),
+        (climbing, f"ONE/tests/up: {OUT}../../..; remove it, or put the file itself there"),
         (pipe, "ONE/tests/pipe: it is neither a file nor a folder; remove it"),
         (moved, "ONE: it is a link out of its folder, to ELSEWHERE; copy the task into it"),
     ],
@@ -104,9 +105,9 @@ def test_a_task_that_holds_what_none_should_is_one_line_and_nothing_runs(
                                   "folder of tasks, each with its task.toml"),
         (["harbor:FOLDER", "--domain", "retail"], "harbor:FOLDER: --domain and --python are for tau2 alone; leave them "
                                                   "out, or give tau2:harbor:FOLDER"),
-        (["FOLDER", "--task-timeout", "5"], "FOLDER: --environment and --task-timeout are for harbor:FOLDER alone; leave "
-                                            "them out"),
-        (["harbor:FOLDER", "--python", "FOLDER/none"], "FOLDER/none: it cannot be run (No such file or directory); make "),
+        (["FOLDER", "--task-timeout", "5"], "FOLDER: --environment and --task-timeout are for harbor:FOLDER alone; "
+                                            "leave them out"),
+        (["harbor:FOLDER", "--python", "FOLDER/none"], "FOLDER/none: it cannot be run (No such file or directory); "),
         (["harbor:FOLDER", "--python", sys.executable], f"{sys.executable}: Harbor is not installed there; make one: "),
     ],
 )  # fmt: skip
@@ -125,7 +126,9 @@ def test_what_cannot_be_audited_is_one_line(
     [
         (True, [LOST, LOST], [WON, WON], []),
         (True, [WON, WON], [WON, WON], [("untouched_wins", "reward", "nobody did anything: reward 1")]),
-        (True, [LOST, LOST], [HALF, HALF], [("solution_loses", "reward", "after its own solution: reward 0.5, style 1")]),
+        (True, [LOST, LOST], [HALF, HALF], [
+            ("solution_loses", "reward", "after its own solution: reward 0.5, style 1")
+        ]),
         (True, [LOST, LOST], [LATE, LATE], [
             ("solution_loses", "reward", "after its own solution: reward 0 (AgentTimeoutError: after 5 seconds)")
         ]),

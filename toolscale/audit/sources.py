@@ -40,7 +40,8 @@ def audit_source(
     say: Say = lambda done, total: None,
 ) -> Audit:
     """Audit a dataset. `domain` is of tau2 alone, `environment` and `task_timeout_s` of Harbor, `python` and
-    `timeout_s` of both. UsageError or DatasetError, in one line, if it cannot be read; ProgramError if tau2 or Harbor fails."""
+    `timeout_s` of both. UsageError or DatasetError, in one line, if it cannot be read; ProgramError if tau2 or Harbor
+    fails."""
     if not source.startswith(HARBOR) and (environment is not None or task_timeout_s is not None):
         raise UsageError(f"{source}: --environment and --task-timeout are for harbor:FOLDER alone; leave them out")
     if source.startswith(TAU2):
