@@ -50,6 +50,7 @@ EXPORTS = {
     "nemo-gym": "NeMo Gym",
     "inspect": "Inspect AI",
     "tau2-domain": "tau2-bench",
+    "harbor": "Harbor, and what reads its task folders",
 }
 """The formats of `toolscale export`, and for which programs they are: what the card of a dataset says."""
 

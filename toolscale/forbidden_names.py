@@ -29,9 +29,12 @@ three)."""
 NAMESPACES = frozenset({"say", "policy", "call", "more"})
 """What no role may be called: slots, constants of the policy, arguments of a call, and a place in requests."""
 
-SQL, OWN, PROVIDERS, TRL, TAU2, OPENENV, NEMO_GYM = (
-    "SQL", "ToolScale", "providers", "TRL", "tau2-bench", "OpenEnv", "NeMo Gym",
+SQL, OWN, PROVIDERS, TRL, TAU2, OPENENV, NEMO_GYM, HARBOR = (
+    "SQL", "ToolScale", "providers", "TRL", "tau2-bench", "OpenEnv", "NeMo Gym", "Harbor",
 )  # fmt: skip
+
+SAY = "say_to_person"
+"""The tool by which an agent in a container speaks to the person of a dialogue."""
 
 LONGEST = 64
 """Letters of a tool or a parameter that OpenAI, Anthropic and Google take."""
@@ -83,6 +86,7 @@ _TABLE: tuple[tuple[str, str, str, frozenset[str]], ...] = (
         OPENENV, "tool", "is a name that an OpenEnv server keeps for itself",
         frozenset({"reset", "step", "state", "close", "respond"}),
     ),
+    (HARBOR, "tool", "is the tool by which the person of a dialogue is spoken to there", frozenset({SAY})),
     (
         NEMO_GYM, "tool", "is a route that a server of NeMo Gym keeps for itself",
         frozenset({

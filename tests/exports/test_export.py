@@ -118,13 +118,13 @@ def test_dialogues_alone_are_not_exported_to_a_host_where_nobody_answers(
     assert main([*command, "trl-sft"]) == 0
 
 
-def test_the_commands_of_the_card_write_every_format(mock_dataset: Path, tmp_path: Path) -> None:
-    card = (mock_dataset / "README.md").read_text()
+def test_the_commands_of_the_card_write_every_format(form_dataset: Path, tmp_path: Path) -> None:
+    card = (form_dataset / "README.md").read_text()
     named = re.findall(r"^\| `([a-z0-9-]+)` \| ", card.partition("## Use it in other programs")[2], re.MULTILINE)
     [command] = re.findall(r"^    toolscale (export .*)$", card, re.MULTILINE)
     assert named == [*FORMATS] == [*EXPORTS]
     for name in named:
-        filled = command.replace("<the folder>", str(mock_dataset)).replace("<a format>", name)
+        filled = command.replace("<the folder>", str(form_dataset)).replace("<a format>", name)
         assert main(filled.replace("<another folder>", str(tmp_path / name)).split()) == 0
         about = json.loads((tmp_path / name / "export.json").read_text())
         assert (about["format"], sum(about["tasks"].values()) + about["left_out"]) == (name, 10)
@@ -133,9 +133,9 @@ def test_the_commands_of_the_card_write_every_format(mock_dataset: Path, tmp_pat
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_readme_says_where_toolscale_comes_from_and_what_its_host_has_no_way_to_say(
-    name: str, mock_dataset: Path, tmp_path: Path
+    name: str, form_dataset: Path, tmp_path: Path
 ) -> None:
-    export(mock_dataset, name, tmp_path / name)
+    export(form_dataset, name, tmp_path / name)
     readme = (tmp_path / name / "README.md").read_text()
     assert (f"`dist/toolscale-{VERSION}-py3-none-any.whl`" in readme) == FORMATS[name].plays
     assert f"## Limitations\n\n{FORMATS[name].host.split()[0]} has no way to say:\n\n* " in readme
@@ -175,6 +175,11 @@ def offered(name: str, *parameters: str) -> dict[str, object]:
         ("trl-grpo", offered("reset"), "a tool 'reset', a method that TRL calls itself; give the tool another name"),
         ("trl-grpo", offered("_move"), "a tool '_move', which begins with _, and TRL offers no such method to a model"),
         ("openenv", offered("close"), "a tool 'close', a name that an OpenEnv server keeps for itself"),
+        (
+            "harbor",
+            offered("say_to_person"),
+            "a tool 'say_to_person', the tool by which the person of a dialogue is spoken ",
+        ),
         ("nemo-gym", offered("stats"), "a tool 'stats', a route that a server of NeMo Gym keeps for itself"),
     ],
 )
@@ -183,7 +188,7 @@ def test_a_name_that_the_host_refuses_is_one_line(
 ) -> None:
     source = Source("mine", "0" * 64, [replace(golden[0], tools=(tool,))])
     with pytest.raises(UsageError) as raised:
-        list(FORMATS[to].make(source, {"license": "TBD"}))
+        list(FORMATS[to].make(source, {"license": "TBD", "image": ""}))
     assert str(raised.value).startswith(f"mock has {line}")
 
 

@@ -34,11 +34,12 @@ class Played:
     file: Path
 
 
-def as_json(script: Script, answer: Answer) -> Json:
-    """A script as a host plays it: a form is given by a call of the tool that all tasks of the domain share."""
+def as_json(script: Script, answer: Answer, own_form: bool = False) -> Json:
+    """A script as a host plays it: a form is given by a call of the tool that all tasks of the domain share, or of the
+    task's own."""
     calls, said = [call.model_dump(mode="json") for call in script.calls], script.answer
     if answer == "form" and said.startswith("{"):
-        calls, said = [*calls, _filled(of_domain(said))], ""
+        calls, said = [*calls, _filled(json.loads(said) if own_form else of_domain(said))], ""
     return {"calls": calls, "answer": said}
 
 
@@ -49,24 +50,25 @@ def _filled(arguments: Json) -> Json:
 def _corrected(right: Json, times: int) -> Json:
     """A right solution that first so often gives a form that does not fit."""
     *calls, last = right["calls"]
-    wrong = {**last["arguments"], "values": {**last["arguments"]["values"], "surprise": 1}}
+    given = last["arguments"]
+    wrong = {**given, "values": {**given["values"], "surprise": 1}} if "values" in given else {**given, "surprise": 1}
     return {"calls": [*calls, *[_filled(wrong)] * times, last], "answer": right["answer"]}
 
 
 @pytest.fixture(scope="session")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer], Played]:
+def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer, bool], Played]:
     """What is played on tasks whose requests say all, by the way in which they are answered."""
 
     @cache
-    def make(answer: Answer) -> Played:
+    def make(answer: Answer, own_form: bool) -> Played:
         folder = tmp_path_factory.mktemp("hosts") / "mock"
         synthesize("mock", folder, tasks=TASKS, seed=0, turns="single", answer=answer)
         playable, scripts = Playable(folder), []
         for id_ in playable.ids:
             task = playable.task(id_)
             key = playable.domain(task).key(task)
-            right, forms = as_json(key.right, answer), answer == "form"
-            wrong = [as_json(script, answer) for script in key.wrong[:MUTANTS]]
+            right, forms = as_json(key.right, answer, own_form), answer == "form"
+            wrong = [as_json(script, answer, own_form) for script in key.wrong[:MUTANTS]]
             scripts.append(
                 {
                     "task": id_,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ TASKS = 4
     ("host", "turns", "answer"),
     [("inspect", "dialogue", "message"), ("inspect", "dialogue", "form"), ("inspect", "single", "form"),
      ("verifiers", "single", "form"), ("tau2", "dialogue", "message"), ("tau2", "dialogue", "form"),
-     ("tau2", "single", "form")],
+     ("tau2", "single", "form"), ("harbor", "dialogue", "form"), ("harbor", "single", "form")],
 )  # fmt: skip
 def test_what_is_said_goes_through_word_by_word(host: str, turns: Turns, answer: Answer, tmp_path: Path) -> None:
     python = ENVIRONMENTS / host / "bin" / "python"
@@ -37,7 +38,7 @@ def test_what_is_said_goes_through_word_by_word(host: str, turns: Turns, answer:
         text=True,
         cwd=tmp_path,
         timeout=300,
-        env=os.environ | {"PYTHONPATH": str(tmp_path / "export")},
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "export"), "TOOLSCALE_PYTHON": sys.executable},
     )
     assert done.returncode == 0
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

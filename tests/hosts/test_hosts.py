@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ENVIRONMENTS = ROOT / ".venv-hosts"
 HOSTS: list[tuple[str, Answer]] = [
-    *((path.parent.name, "message") for path in sorted(HERE.glob("*/run.py"))),
+    *((path.parent.name, "message") for path in sorted(HERE.glob("*/run.py")) if path.parent.name != "harbor"),
+    ("harbor", "form"),  # nobody reads messages there
     ("tau2", "form"),  # these bind tools to an environment: there all tasks of a domain share one `final_answer`
     ("trl", "form"),
 ]
@@ -33,13 +34,13 @@ HOSTS: list[tuple[str, Answer]] = [
 @pytest.mark.slow("tests/exports/test_trl.py")
 @pytest.mark.parametrize(("host", "answer"), HOSTS)
 def test_a_host_pays_for_what_is_right_and_for_nothing_else(
-    host: str, answer: Answer, played: Callable[[Answer], Any], tmp_path: Path
+    host: str, answer: Answer, played: Callable[[Answer, bool], Any], tmp_path: Path
 ) -> None:
     settings = json.loads((HERE / host / "host.json").read_text())
     python = Path(sys.executable) if settings.get("here") else ENVIRONMENTS / host / "bin" / "python"
     if not python.exists():
         pytest.skip(f"{python.relative_to(ROOT)} is not there; make hosts HOSTS={host} makes it")
-    given = played(answer)
+    given = played(answer, settings.get("tools") == "of the task")
     scripts = given.scripts
     export(given.dataset, settings["format"], tmp_path / "export")
     started = time.monotonic()
@@ -49,7 +50,8 @@ def test_a_host_pays_for_what_is_right_and_for_nothing_else(
         text=True,
         cwd=tmp_path,
         timeout=900,
-        env=os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(tmp_path / "export")},
+        env=os.environ
+        | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(tmp_path / "export"), "TOOLSCALE_PYTHON": sys.executable},
     )
     assert done.returncode == 0
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

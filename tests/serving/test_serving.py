@@ -20,6 +20,7 @@ from mcp import Client, StdioServerParameters
 
 from toolscale.canonical import canonical_json
 from toolscale.cli import main
+from toolscale.exports.golden import golden_trajectories
 from toolscale.pipeline import synthesize
 from toolscale.records import Script, Task
 from toolscale.session import Playable
@@ -266,3 +267,69 @@ def test_a_form_over_stdio_is_graded_when_it_is_filled_in(tmp_path: Path) -> Non
     wrong, taken = asyncio.run(play())
     assert "'done' is a required" in wrong and taken == '{"taken":true}'
     assert json.loads((folder / "grade.json").read_text())["score"] == 1
+
+
+def test_one_task_over_http_is_graded_for_whoever_has_the_token(tmp_path: Path) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=3, turns="dialogue")
+    golden = next(golden_trajectories(tmp_path / "mock"))
+    with serving(tmp_path / "mock", golden.task.id, TOOLSCALE_SERVE_TOKEN="secret") as desk:
+        assert desk.get("/health").json() == {"task": golden.task.id}
+        offered = desk.get("/tools").json()
+        assert offered[:-1] == list(golden.tools) and offered[-1]["function"]["name"] == "say_to_person"
+
+        async def listed() -> list[str]:
+            async with Client(str(desk.base_url.join("/mcp"))) as client:
+                return [tool.name for tool in (await client.list_tools()).tools]
+
+        assert asyncio.run(listed()) == [tool["function"]["name"] for tool in offered]
+        wrong = [{"name": "fly"}, {"name": "say_to_person"}, {"name": "say_to_person", "arguments": {"message": 1}}]
+        told = [desk.post("/call", json=each).json()["error"][:23] for each in wrong]
+        assert told == ["there is no tool 'fly';", *["say_to_person takes one"] * 2]
+        assert desk.post("/call", content=b"{").status_code == 400
+        refused = [desk.post("/grade", headers=each).status_code for each in ({}, {"Authorization": "Bearer x"})]
+        assert refused == [401, 401]
+        heard = []
+        for message in golden.messages[len(golden.prompt) :]:
+            for call in message.get("tool_calls", ()):
+                made = {"name": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
+                heard.append(canonical_json(desk.post("/call", json=made).json()["value"]))
+            if message["role"] == "assistant" and message["content"] is not None:
+                made = {"name": "say_to_person", "arguments": {"message": message["content"]}}
+                heard.append(desk.post("/call", json=made).json()["value"]["heard"])
+        assert heard == [each["content"] for each in golden.messages[1:] if each["role"] in ("tool", "user")][1:]
+        grades = [desk.post("/grade", headers={"Authorization": "Bearer secret"}).json() for _ in range(2)]
+        assert [grade["score"] for grade in grades] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "token", "line"),
+    [
+        (
+            ["ID", "--http"],
+            None,
+            "one task over HTTP is graded for whoever has TOOLSCALE_SERVE_TOKEN; set it to a secret",
+        ),
+        (
+            ["ID", "--http", "--host", "0.0.0.0"],
+            "secret",
+            "--host 0.0.0.0: one task is served to this machine alone; leave --host out",
+        ),
+        (["--http", "--session", "s1"], None, "--http keeps no session folder; leave --session out"),
+        (["nothing", "--http"], "secret", "no task of DATASET has an id that begins with 'nothing'; toolscale play "),
+    ],
+)
+def test_one_task_over_http_that_cannot_be_served_is_one_line(
+    mock_dataset: Path,
+    options: list[str],
+    token: str | None,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("TOOLSCALE_SERVE_TOKEN", raising=False)
+    if token:
+        monkeypatch.setenv("TOOLSCALE_SERVE_TOKEN", token)
+    words = [Playable(mock_dataset).ids[0] if word == "ID" else word for word in options]
+    assert main(["serve", str(mock_dataset), *words]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"toolscale: {line.replace('DATASET', str(mock_dataset))}") and told.count("\n") == 1

@@ -11,7 +11,8 @@ from toolscale.errors import UsageError
 
 Kind = Literal[
     "golden_fails", "no_effect", "golden_loses", "idle_wins", "words_win", "shared_goal", "shared_state", "weak_needle",
-    "dangling", "unsaid", "unread", "empty_criteria", "empty_part", "not_graded",
+    "dangling", "unsaid", "unread", "empty_criteria", "empty_part", "not_graded", "untouched_wins", "solution_loses",
+    "no_solution", "unstable",
 ]  # fmt: skip
 
 KINDS: Mapping[Kind, tuple[str, str]] = {
@@ -38,8 +39,17 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "empty_criteria": ("criteria empty", "The task names no call, no text to say and no assertion."),
     "empty_part": ("part of the reward empty", "A part of the reward has nothing to compare, and is always met."),
     "not_graded": ("criterion not graded", "A criterion stands in the task, and its reward does not count it."),
+    "untouched_wins": ("untouched task wins", "Nobody did anything in the container, and it scores 1 or more."),
+    "solution_loses": ("solution loses", "After the task's own solution it scores less than 1."),
+    "no_solution": ("no solution", "The task brings no solution, so nothing shows that it can be won."),
+    "unstable": ("score differs", "The same run, made twice, scores differently."),
 }
 """Kind of finding -> its title, and what it says."""
+
+OF_RUNS: tuple[Kind, ...] = ("untouched_wins", "solution_loses", "no_solution", "unstable")
+"""What is looked for in tasks for Harbor."""
+OF_CALLS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in OF_RUNS)
+"""What is looked for in all other sources."""
 
 EXECUTED: tuple[Kind, ...] = ("golden_fails", "no_effect", "golden_loses", "idle_wins", "words_win", "shared_goal")
 """What only the execution of a task tells."""
@@ -79,11 +89,13 @@ class Audit:
     undecided: tuple[Undecided, ...]
     notes: tuple[str, ...] = ()
     """How it was read and run."""
+    kinds: tuple[Kind, ...] = OF_CALLS
+    """What was looked for."""
 
     def counts(self) -> dict[Kind, int]:
-        """Return how many findings there are of each kind, in the order of KINDS."""
+        """Return how many findings there are of each kind that was looked for, in the order of KINDS."""
         found = Counter(finding.kind for finding in self.findings)
-        return {kind: found[kind] for kind in KINDS}
+        return {kind: found[kind] for kind in self.kinds}
 
     def concerned(self, kind: Kind) -> int:
         """Return how many tasks the findings of a kind concern."""

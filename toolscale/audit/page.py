@@ -50,7 +50,9 @@ def audit_json(audit: Audit) -> dict[str, Any]:
         kind: {"findings": findings, "tasks": tasks, "undecided_tasks": undecided}
         for kind, findings, tasks, undecided in rows_of(audit)
     }
-    return {"counts": counts, **asdict(audit)}
+    told = asdict(audit)
+    del told["kinds"]  # those that are counted
+    return {"counts": counts, **told}
 
 
 def _by_kind(audit: Audit) -> dict[Kind, list[Finding]]:

@@ -25,17 +25,41 @@ LONGEST_EVIDENCE = 300
     "--python",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The Python that has tau2.  [default: .venv/bin/python of the checkout]",
+    help="The Python that has tau2 or Harbor.  [default: .venv/bin/python of a checkout of tau2, else this one]",
 )
 @click.option(
-    "--timeout", default=1_800.0, show_default=True, type=click.FloatRange(1), help="Seconds that tau2 may take."
+    "--timeout",
+    default=1_800.0,
+    show_default=True,
+    type=click.FloatRange(1),
+    help="Seconds that tau2 or Harbor may take.",
+)
+@click.option(
+    "--environment",
+    metavar="NAME",
+    help="Of Harbor: where the tasks run, as `harbor run -e` takes it, or module:Class.  [default: docker]",
+)
+@click.option(
+    "--task-timeout",
+    type=click.FloatRange(1),
+    metavar="SECONDS",
+    help="Of Harbor: what a solution, or the tests after it, may take.  [default: 600]",
 )
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with all of it.")
 @as_json
-def audit(source: str, domain: str | None, python: Path | None, timeout: float, html: Path | None, json_: bool) -> None:
+def audit(
+    source: str,
+    domain: str | None,
+    python: Path | None,
+    timeout: float,
+    environment: str | None,
+    task_timeout: float | None,
+    html: Path | None,
+    json_: bool,
+) -> None:
     """Say what our gates find in SOURCE, with the evidence: tau2:PATH (a checkout of tau2-bench, executed in its own
-    Python), toolscale-hf:PATH (rows as nvidia/ToolScale has them), or a dataset folder of ours. Exits 0 whatever it
-    finds."""
+    Python), harbor:PATH (a task, or a folder of tasks, run by Harbor), toolscale-hf:PATH (rows as nvidia/ToolScale has
+    them), or a dataset folder of ours. Exits 0 whatever it finds."""
     from toolscale.audit import audit_source, render_page
     from toolscale.audit.page import audit_json
     from toolscale.dataset.storage import write_file
@@ -49,6 +73,8 @@ def audit(source: str, domain: str | None, python: Path | None, timeout: float, 
             domain=domain,
             python=python,
             timeout_s=timeout,
+            environment=environment,
+            task_timeout_s=task_timeout,
             say=lambda done, total: progress("running tasks", done, total),
         )
     if html is not None:
@@ -66,7 +92,8 @@ def _print(found: Audit) -> None:
     from toolscale.cli.terminal import open_console, table_of
 
     console = open_console()
-    say(f"{found.name}: {found.tasks} tasks, {found.executed} of {found.calls} golden calls executed")
+    executed = f", {found.executed} of {found.calls} golden calls executed" if found.calls else ""
+    say(f"{found.name}: {found.tasks} task{'s' if found.tasks != 1 else ''}{executed}")
     for note in found.notes:
         say(note)
     counted = [(KINDS[kind][0], *numbers) for kind, *numbers in rows_of(found) if any(numbers)]
@@ -74,7 +101,7 @@ def _print(found: Audit) -> None:
         console.print(table_of(("what", "findings", "tasks", "undecided tasks"), counted))
     clean = [KINDS[kind][0] for kind, *numbers in rows_of(found) if not any(numbers)]
     if clean:
-        say(f"no findings of {len(clean)} of the {len(KINDS)} kinds: {', '.join(clean)}")
+        say(f"no findings of {len(clean)} of the {len(found.kinds)} kinds: {', '.join(clean)}")
     for kind, (title, meaning) in KINDS.items():
         group = [finding for finding in found.findings if finding.kind == kind]
         if not group:

@@ -42,12 +42,16 @@ def serve(
     Without --http it is one task over standard input and output, ID or the first one; its calls are kept in the session
     folder, and `toolscale play DATASET --session FOLDER --answer TEXT` gives the final message and tells the grade.
     With --http all tasks are served: POST /episodes opens one and names its URL for MCP (docs/use/serving.md has all
-    routes). For another address than this machine's own set TOOLSCALE_SERVE_TOKEN; requests then bring it as a bearer
-    token. Of a DOMAIN, var/datasets/DOMAIN is served; if it is not there, a small dataset is made first.
+    routes), or with an ID that task alone: its tools at /call and, over MCP, at /mcp; its grade at /grade for whoever
+    brings TOOLSCALE_SERVE_TOKEN. For another address than this machine's own set TOOLSCALE_SERVE_TOKEN; requests then
+    bring it as a bearer token. Of a DOMAIN, var/datasets/DOMAIN is served; if it is not there, a small dataset is
+    made first.
     """
-    if http and (task_id or session):
-        raise UsageError("--http serves all tasks; leave the ID and --session out, and open episodes by POST /episodes")
+    if http and session:
+        raise UsageError("--http keeps no session folder; leave --session out")
     folder = _dataset(dataset)
+    if http and task_id:
+        return _serve_desk(folder, task_id, host, port)
     if http:
         return _serve_http(folder, host, port, idle, most)
     from toolscale.serving.stdio import serve_stdio
@@ -85,6 +89,18 @@ def _serve_http(folder: Path, host: str, port: int, idle: float, most: int) -> N
         raise UsageError(f"--host {host} lets other machines in; set {TOKEN} to a secret, or leave --host out")
     with Sessions(folder, idle_s=idle, most=most) as sessions:
         uvicorn.run(app_of(sessions, token), host=host, port=port, log_level="info", access_log=False)
+
+
+def _serve_desk(folder: Path, task_id: str, host: str, port: int) -> None:
+    from toolscale.serving.desk import serve_desk
+    from toolscale.serving.http import LOOPBACK
+
+    token = os.environ.get(TOKEN)
+    if host not in LOOPBACK:
+        raise UsageError(f"--host {host}: one task is served to this machine alone; leave --host out")
+    if not token:
+        raise UsageError(f"one task over HTTP is graded for whoever has {TOKEN}; set it to a secret")
+    serve_desk(folder, task_id, host, port, token)
 
 
 def _dataset(given: str) -> Path:

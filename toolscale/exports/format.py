@@ -33,6 +33,8 @@ class Source:
     """The SHA-256 of its manifest."""
     golden: Sequence[Golden]
     """The tasks that the host can play."""
+    license: str = ""
+    """Of the dataset; of several domains all, with `AND`."""
 
     @property
     def module(self) -> str:
@@ -83,6 +85,8 @@ class Format:
     make: Make
     plays: bool = False
     """The host plays the tasks, so the export holds the dataset with its environments."""
+    is_replaced: bool = True
+    """Whether it is written again over itself: not where running jobs read the folder."""
     talks: bool = False
     """The host has a user who answers; else dialogues are left out."""
     options: Mapping[str, str] = field(default_factory=dict)

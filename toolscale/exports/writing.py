@@ -49,12 +49,14 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
     chosen = _chosen(wanted, options or {})
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / ABOUT).is_file())):
         raise UsageError(f"{out} is there and holds no export; choose a new folder for --out")
+    if out.exists() and not wanted.is_replaced:
+        raise UsageError(f"{out} is there, and jobs of {to} may read it; remove it, or choose a new folder for --out")
     manifest = complete_manifest(dataset)
     golden = list(golden_trajectories(dataset, others=_others(wanted, chosen)))
     kept = [each for each in golden if wanted.talks or each.task.turns != "dialogue"]
     if not kept:
         raise UsageError(f"{dataset} has dialogues alone, and {to} has nobody who answers; make other tasks")
-    source = Source(manifest.name, file_hash(dataset / MANIFEST), kept)
+    source = Source(manifest.name, file_hash(dataset / MANIFEST), kept, " AND ".join(manifest.licenses))
     with work_folder(out, "export") as work:
         made = work / "made"
         remove_folder(made)

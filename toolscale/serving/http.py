@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -83,13 +83,13 @@ class Gate:
     def _refusal(self, request: Request) -> Response | None:
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-            return _problem(403, f"requests of the origin {origin[:80]!r} are not answered")
+            return problem(403, f"requests of the origin {origin[:80]!r} are not answered")
         if self.token is None and urlsplit(f"//{request.headers.get('host', '')}").hostname not in LOOPBACK:
-            return _problem(403, "without a token only 127.0.0.1, localhost and ::1 are answered")
+            return problem(403, "without a token only 127.0.0.1, localhost and ::1 are answered")
         if self.token is not None:
             given = request.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
-                return _problem(401, "say Authorization: Bearer and the token that the server was started with")
+                return problem(401, "say Authorization: Bearer and the token that the server was started with")
         return None
 
 
@@ -121,7 +121,7 @@ class Server:
         return JSONResponse(self._sessions.tasks)
 
     async def open(self, request: Request) -> Response:
-        wanted = await _body(request, _Opened)
+        wanted = await body_of(request, _Opened)
         episode = await self._run(self._sessions.open, wanted.task)
         view = await self._run(self._sessions.view, episode)
         url = str(request.url.replace(path=f"/episodes/{episode}/mcp", query=""))
@@ -129,12 +129,12 @@ class Server:
         return JSONResponse(about, 201)
 
     async def say(self, request: Request) -> Response:
-        said = await _body(request, _Said)
+        said = await body_of(request, _Said)
         heard = await self._run(self._sessions.say, request.path_params["episode"], said.message)
         return JSONResponse({"heard": heard})
 
     async def grade(self, request: Request) -> Response:
-        answered = await _body(request, _Answered)
+        answered = await body_of(request, _Answered)
         grade = await self._run(self._sessions.finish, request.path_params["episode"], answered.answer)
         return JSONResponse(grade.model_dump(mode="json"))
 
@@ -149,7 +149,7 @@ class Server:
     async def mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request of an MCP client on, if it is about an episode that is open."""
         if (episode := scope["path_params"]["episode"]) not in self._sessions:
-            return await _problem(404, self._sessions.unknown(episode))(scope, receive, send)
+            return await problem(404, self._sessions.unknown(episode))(scope, receive, send)
         await self._manager.handle_request(scope, receive, send)
 
     async def _look(self, context: Context) -> View:
@@ -182,10 +182,10 @@ def app_of(sessions: Sessions, token: str | None = None) -> Starlette:
     return Starlette(
         routes=[
             *(Route(path, work, methods=[method]) for method, path, work in routes),
-            Route("/episodes/{episode}/mcp", _Asgi(server.mcp)),
+            Route("/episodes/{episode}/mcp", Asgi(server.mcp)),
         ],
         middleware=[Middleware(Gate, token=token)],
-        exception_handlers={ToolScaleError: _told, HTTPException: _refused},
+        exception_handlers=HANDLERS,
         lifespan=server.lifespan,
     )
 
@@ -196,7 +196,7 @@ def _episode_of(context: Context) -> str:
 
 
 @dataclass(frozen=True)
-class _Asgi:
+class Asgi:
     """An ASGI application in an object: of a method Starlette would think that it takes a request."""
 
     app: ASGIApp
@@ -205,7 +205,7 @@ class _Asgi:
         await self.app(scope, receive, send)
 
 
-async def _body(request: Request, model: type[Given]) -> Given:
+async def body_of(request: Request, model: type[Given]) -> Given:
     """Read the body of a request. UsageError if it is not what is wanted, HTTPException if it is too long."""
     content = b""
     async for chunk in request.stream():
@@ -221,13 +221,18 @@ async def _body(request: Request, model: type[Given]) -> Given:
 
 def _told(_: Request, error: Exception) -> Response:
     status = 404 if isinstance(error, NoSessionError) else 503 if isinstance(error, TooManySessionsError) else 400
-    return _problem(status if isinstance(error, UsageError) else 500, str(error))
+    return problem(status if isinstance(error, UsageError) else 500, str(error))
 
 
 def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _problem(error.status_code, str(error.detail))
+    return problem(error.status_code, str(error.detail))
 
 
-def _problem(status: int, message: str) -> Response:
+def problem(status: int, message: str) -> Response:
+    """Return an error as every route tells it."""
     return JSONResponse({"error": message}, status)
+
+
+HANDLERS: Mapping[Any, Callable[[Request, Exception], Response]] = {ToolScaleError: _told, HTTPException: _refused}
+"""What an error is answered with, in one line."""

@@ -1,0 +1,75 @@
+"""`toolscale audit harbor:` with Harbor itself, on a set of tasks with planted faults; rooms are where they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PYTHON = HERE.parents[1] / ".venv-hosts" / "harbor" / "bin" / "python"
+REWARD = "/logs/verifier/reward.txt"
+CHECK = f"if [ -f /app/done ]; then echo 1; else echo 0; fi >{REWARD}\n"
+SECRET = "hf_a_secret_of_ours"
+TASKS = {
+    "sound": ("touch /app/done\n", CHECK, ""),
+    "given": ("touch /app/done\n", f"echo 1 >{REWARD}\n", ""),
+    "wrong": ("touch /app/other\n", CHECK, ""),
+    "unsolved": (None, CHECK, ""),
+    "random": ("touch /app/done\n", f"echo 0.$(date +%N) >{REWARD}\n", ""),
+    "endless": ("while :; do :; done\n", CHECK, ""),
+    "silent": ("touch /app/done\n", "true\n", ""),
+    "nosy": (
+        "touch /app/done\n",
+        f"if env | grep -q {SECRET}; then echo 2; elif [ -f /app/done ]; then echo 1; else echo 0; fi >{REWARD}\n",
+        "",
+    ),
+    "asking": ("touch /app/done\n", CHECK, '[verifier.env]\nTOKEN = "${HF_TOKEN}"\n'),
+}
+"""Name -> its solution, its tests, and more of its task.toml."""
+
+
+@pytest.mark.slow("tests/audit/test_harbor.py")
+@pytest.mark.skipif(not PYTHON.exists() or os.geteuid() != 0, reason="needs root; make hosts HOSTS=harbor")
+def test_planted_faults_are_found_and_nothing_else(tmp_path: Path) -> None:
+    for name, (solution, tests, more) in TASKS.items():
+        files = {
+            "task.toml": f'schema_version = "1.4"\n[task]\nname = "me/{name}"\n[agent]\ntimeout_sec = 36000.0\n{more}',
+            "instruction.md": "Make the file done.\n",
+            "environment/Dockerfile": "FROM scratch\nWORKDIR /app\n",
+            "tests/test.sh": tests,
+            **({"solution/solve.sh": f"#!/bin/sh\n{solution}"} if solution else {}),
+        }
+        for path, content in files.items():
+            (tmp_path / "tasks" / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "tasks" / name / path).write_text(content)
+    command = [sys.executable, "-m", "toolscale", "audit", f"harbor:{tmp_path / 'tasks'}", "--python", PYTHON, "--json"]
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(
+        [*command, "--environment", "rooms:Rooms", "--task-timeout", "8", "--html", tmp_path / "audit.html"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ
+        | {"PYTHONPATH": str(HERE / "harbor"), "HF_TOKEN": SECRET, "TMPDIR": str(tmp_path / "temporary")},
+    )
+    assert done.returncode == 0, done.stderr
+    audit = json.loads(done.stdout)
+    found = sorted((*each["tasks"], each["kind"]) for each in audit["findings"])
+    assert found == [
+        ("endless", "solution_loses"),
+        ("given", "untouched_wins"),
+        ("random", "solution_loses"),
+        ("random", "unstable"),
+        ("random", "unstable"),
+        ("unsolved", "no_solution"),
+        ("wrong", "solution_loses"),
+    ]
+    undecided = sorted((*each["tasks"], each["kind"]) for each in audit["undecided"])
+    asked = ["solution_loses", "untouched_wins"]
+    assert undecided == [(name, kind) for name in ("asking", "silent") for kind in asked]
+    assert SECRET not in done.stdout + done.stderr + (tmp_path / "audit.html").read_text()

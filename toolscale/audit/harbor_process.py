@@ -1,0 +1,150 @@
+"""The process in which Harbor runs tasks: its own command, under a Python that has it.
+
+Tasks are somebody else's code, which runs in the containers that Harbor makes. Harbor itself gets no key of ours, so
+that a task cannot ask it for one, and ends with us.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from toolscale.audit.found import bad_input
+from toolscale.audit.harbor import TaskFolder
+from toolscale.errors import ProgramError
+from toolscale.temporary_folders import temporary_folder
+from toolscale.text_files import printable
+
+AGENTS = ("nop", "oracle")
+"""Of Harbor itself: one that does nothing, and one that runs the solution of a task."""
+TIMES = 2
+AT_ONCE = 2
+LARGEST_RESULT = 10_000_000
+PROBE_S = 120.0
+PAUSE_S = 0.2
+ENDING_S = 30.0
+"""For Harbor to stop its containers."""
+
+_KEPT = (
+    "CONTAINER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_HOST", "HOME", "LANG", "PATH", "PYTHONPATH", "TMPDIR",
+    "TZ", "USER", "XDG_RUNTIME_DIR",
+)  # fmt: skip
+_RUN = "import sys; from harbor.cli.main import app; sys.argv = ['harbor', *sys.argv[1:]]; app()"
+
+
+def version_of(python: Path) -> str:
+    """Return the version of the Harbor that a Python has. UsageError if it is no Python, or has none."""
+    remedy = (
+        "make one: python3.12 -m venv harbor && harbor/bin/pip install harbor, and name it: --python harbor/bin/python"
+    )
+    try:
+        done = subprocess.run(
+            [python, "-c", "from importlib.metadata import version; print(version('harbor'))"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_S,
+            env=environment_of(),
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = getattr(error, "strerror", None) or f"no answer in {PROBE_S:g} seconds"
+        raise bad_input(python, "", f"it cannot be run ({reason})", remedy) from error
+    if done.returncode != 0:
+        raise bad_input(python, "", "Harbor is not installed there", remedy)
+    return printable(done.stdout.decode("utf-8", "replace").strip(), 40)
+
+
+def environment_of() -> dict[str, str]:
+    """Return the environment of the process: nothing secret, and nothing that is told to others."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return kept | {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run_tasks(
+    python: Path,
+    tasks: Sequence[TaskFolder],
+    environment: str,
+    timeout_s: float,
+    task_timeout_s: float,
+    say: Callable[[int, int], None],
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the results that Harbor writes, one for each task, agent and time. ProgramError if it fails, or takes
+    longer than `timeout_s`."""
+    with temporary_folder("audit") as folder:
+        (folder / "job.json").write_text(json.dumps(_job(tasks, environment, task_timeout_s, folder)))
+        with (folder / "said").open("wb") as said:
+            process = subprocess.Popen(
+                [python, "-P", "-c", _RUN, "run", "--config", "job.json", "--yes"],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=environment_of(),
+                start_new_session=True,  # so that what it starts ends with it
+            )
+        results = folder / "jobs" / "audit"
+        try:
+            is_over = _wait(process, timeout_s, lambda: say(len(list(results.glob("*/result.json"))), _count(tasks)))
+        finally:
+            _end(process)
+        if is_over:
+            raise ProgramError(f"Harbor took longer than {timeout_s:g} seconds; give it more with --timeout")
+        written = sorted(results.glob("*/result.json"))
+        if process.returncode != 0 or len(written) != _count(tasks):
+            text = (folder / "said").read_bytes()[-10_000:].decode("utf-8", "replace").strip().splitlines()
+            last = printable((text or ["it says nothing"])[-1], 300)
+            told = f"ended with status {process.returncode} after {len(written)} of {_count(tasks)} runs"
+            raise ProgramError(f"Harbor {told}: {last}")
+        for path in written:
+            if path.stat().st_size > LARGEST_RESULT:
+                raise ProgramError(f"Harbor wrote {path.stat().st_size:,} bytes of one run; a task says too much")
+            yield json.loads(path.read_bytes())
+
+
+def _count(tasks: Sequence[TaskFolder]) -> int:
+    return len(tasks) * len(AGENTS) * TIMES
+
+
+def _job(tasks: Sequence[TaskFolder], environment: str, task_timeout_s: float, folder: Path) -> dict[str, Any]:
+    return {
+        "job_name": "audit",
+        "jobs_dir": str(folder / "jobs"),
+        "n_attempts": TIMES,
+        "n_concurrent_trials": AT_ONCE,
+        "quiet": True,
+        "environment": {"import_path" if ":" in environment else "type": environment},
+        "agents": [{"name": name, "max_timeout_sec": task_timeout_s} for name in AGENTS],
+        "verifier": {"max_timeout_sec": task_timeout_s},
+        "tasks": [{"path": str(task.path.absolute())} for task in tasks],
+    }
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, say: Callable[[], None]) -> bool:
+    """Wait for a process to end; return whether it took too long."""
+    until = time.monotonic() + timeout_s
+    while process.poll() is None:
+        if time.monotonic() > until:
+            return True
+        say()
+        time.sleep(PAUSE_S)
+    say()
+    return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it started: it is asked first, so that it can stop its containers."""
+    for told, seconds in ((signal.SIGINT, ENDING_S), (signal.SIGKILL, ENDING_S)):
+        if process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, told)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
