@@ -120,6 +120,27 @@ def test_sft_trainer_trains_on_every_golden_call_once(mock_dataset: Path, tmp_pa
         assert [json.loads(text) for text in written] == made
 
 
+def test_the_trainer_of_the_front_page_learns_what_the_agent_says_alone(form_dataset: Path, tmp_path: Path) -> None:
+    from trl import SFTConfig, SFTTrainer
+    from trl.chat_template_utils import qwen3_chat_template
+
+    export(form_dataset, "trl-sft", tmp_path / "out")
+    options = SFTConfig(
+        output_dir=str(tmp_path / "run"), max_length=None, assistant_only_loss=True, use_cpu=True, bf16=False,
+        report_to="none", gradient_checkpointing=False,
+    )  # fmt: skip
+    tokenizer = make_tokenizer()
+    tokenizer.chat_template = qwen3_chat_template
+    model = AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "model"))
+    rows = module_of(tmp_path / "out" / "load.py").load("train")
+    trainer = SFTTrainer(model, args=options, train_dataset=rows, processing_class=tokenizer)
+    for row, read in zip(rows, trainer.train_dataset, strict=True):
+        learned = [token for token in read["labels"] if token != -100]
+        said = [message for message in row["messages"] if message["role"] == "assistant"]
+        assert tokenizer.decode(learned).count("</tool_call>") == sum(len(each.get("tool_calls") or ()) for each in said)
+        assert row["messages"][1]["content"] not in tokenizer.decode(learned)
+
+
 def test_grpo_trainer_takes_a_step_in_the_environments(form_dataset: Path, tmp_path: Path) -> None:
     from trl import GRPOConfig
 
