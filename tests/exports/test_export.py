@@ -70,6 +70,7 @@ def test_an_export_is_written_again_over_itself_and_over_nothing_else(
         (["--to", "trl-grpo", "-o", "orders=2"], "trl-grpo has no option 'orders'; it has none"),
         (["--to", "trl-sft", "-o", "orders=0"], "trl-sft: orders is '0'; say a number from 1 to 10"),
         (["--to", "trl-sft", "-o", "orders"], "--option 'orders': say NAME=VALUE"),
+        (["--to", "nemo-gym", "-o", "license=mine"], "NeMo Gym knows no license 'mine'; it knows TBD, "),
         ([], "say which dataset, and --to which format; toolscale export --list names the formats"),
     ],
 )
