@@ -179,7 +179,7 @@ def offered(name: str, *parameters: str) -> dict[str, object]:
         (
             "harbor",
             offered("say_to_person"),
-            "a tool 'say_to_person', the tool by which the person of a dialogue is spoken ",
+            "a tool 'say_to_person', which is the tool by which the person ",
         ),
         ("nemo-gym", offered("stats"), "a tool 'stats', a route that a server of NeMo Gym keeps for itself"),
     ],
