@@ -105,7 +105,7 @@ def test_a_task_that_holds_what_none_should_is_one_line_and_nothing_runs(
                                   "folder of tasks, each with its task.toml"),
         (["harbor:FOLDER", "--domain", "retail"], "harbor:FOLDER: --domain and --python are for tau2 alone; leave them "
                                                   "out, or give tau2:harbor:FOLDER"),
-        (["FOLDER", "--task-timeout", "5"], "FOLDER: --environment and --task-timeout are for harbor:FOLDER alone; "
+        (["FOLDER", "--task-timeout", "5"], "FOLDER: --environment and --task-timeout are for harbor:PATH alone; "
                                             "leave them out"),
         (["harbor:FOLDER", "--python", "FOLDER/none"], "FOLDER/none: it cannot be run (No such file or directory); "),
         (["harbor:FOLDER", "--python", sys.executable], f"{sys.executable}: Harbor is not installed there; make one: "),

@@ -105,7 +105,7 @@ def test_the_verb_prints_counts_and_writes_a_page(
     assert names.split() == ["what", "findings", "tasks", "undecided", "tasks"]
     [clean] = [line for line in rest if line.startswith("no findings of ")]
     counts = audit_source(str(mock_dataset)).counts()
-    titles = [title for kind, (title, _) in KINDS.items() if not counts[kind]]
+    titles = [KINDS[kind][0] for kind, count in counts.items() if not count]
     assert clean == f"no findings of {len(titles)} of the 14 kinds: {', '.join(titles)}"
     assert not [line for line in rest[: rest.index(clean)] if line.split("  ")[0] in titles]
     assert rest[-1] == f"all of it is in {page}"

@@ -70,6 +70,7 @@ def test_an_export_is_written_again_over_itself_and_over_nothing_else(
         (["--to", "trl-grpo", "-o", "orders=2"], "trl-grpo has no option 'orders'; it has none"),
         (["--to", "trl-sft", "-o", "orders=0"], "trl-sft: orders is '0'; say a number from 1 to 10"),
         (["--to", "trl-sft", "-o", "orders"], "--option 'orders': say NAME=VALUE"),
+        (["--to", "nemo-gym", "-o", "license=mine"], "NeMo Gym knows no license 'mine'; it knows TBD, "),
         ([], "say which dataset, and --to which format; toolscale export --list names the formats"),
     ],
 )
@@ -178,7 +179,7 @@ def offered(name: str, *parameters: str) -> dict[str, object]:
         (
             "harbor",
             offered("say_to_person"),
-            "a tool 'say_to_person', the tool by which the person of a dialogue is spoken ",
+            "a tool 'say_to_person', which is the tool by which the person ",
         ),
         ("nemo-gym", offered("stats"), "a tool 'stats', a route that a server of NeMo Gym keeps for itself"),
     ],

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -124,16 +124,11 @@ def test_the_solution_makes_the_golden_calls_and_speaks_to_the_person(
     assert any(each.task.turns == "dialogue" for each in trajectories)
 
 
-def test_the_image_pins_what_is_installed_here_and_all_that_the_desk_imports(exported: Path) -> None:
+def test_the_image_pins_what_is_installed_here(exported: Path) -> None:
     pins = dict(line.split("==") for line in (exported / "image" / "requirements.txt").read_text().split())
     assert pins.pop("toolscale") == VERSION
     assert {name: version(name) for name in pins} == pins
     assert {"duckdb", "mcp", "pyarrow", "starlette", "uvicorn"} <= set(pins)
-    program = "import sys, toolscale.serving.desk; print(*{name.split('.')[0] for name in sys.modules})"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    owners = packages_distributions()
-    used = {re.sub("[-_.]+", "-", name).lower() for module in loaded for name in owners.get(module, ())}
-    assert used - set(pins) <= {"toolscale", "numpy", "setuptools", "greenlet", "pip"}
 
 
 def test_the_containerfile_is_one_that_the_linter_takes(exported: Path) -> None:

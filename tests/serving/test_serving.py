@@ -296,7 +296,9 @@ def test_one_task_over_http_is_graded_for_whoever_has_the_token(tmp_path: Path) 
             if message["role"] == "assistant" and message["content"] is not None:
                 made = {"name": "say_to_person", "arguments": {"message": message["content"]}}
                 heard.append(desk.post("/call", json=made).json()["value"]["heard"])
-        assert heard == [each["content"] for each in golden.messages[1:] if each["role"] in ("tool", "user")][1:]
+        *rest, taken = heard
+        assert rest == [each["content"] for each in golden.messages if each["role"] in ("tool", "user")][1:]
+        assert taken == '{"taken":true}'
         grades = [desk.post("/grade", headers={"Authorization": "Bearer secret"}).json() for _ in range(2)]
         assert [grade["score"] for grade in grades] == [1, 1]
 

@@ -46,7 +46,7 @@ def audit_source(
     `timeout_s` of both. UsageError or DatasetError, in one line, if it cannot be read; ProgramError if tau2 or Harbor
     fails."""
     if not source.startswith(HARBOR) and (environment is not None or task_timeout_s is not None):
-        raise UsageError(f"{source}: --environment and --task-timeout are for harbor:FOLDER alone; leave them out")
+        raise UsageError(f"{source}: --environment and --task-timeout are for harbor:PATH alone; leave them out")
     if source.startswith(TAU2):
         return _tau2(Path(source.removeprefix(TAU2)).absolute(), domain or DOMAIN, python, timeout_s, say)
     if domain is not None or (python is not None and not source.startswith(HARBOR)):

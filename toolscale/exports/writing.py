@@ -57,10 +57,11 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
     if not kept:
         raise UsageError(f"{dataset} has dialogues alone, and {to} has nobody who answers; make other tasks")
     source = Source(manifest.name, file_hash(dataset / MANIFEST), kept, " AND ".join(manifest.licenses))
+    files = list(wanted.make(source, chosen))  # first, since what is refused leaves nothing behind
     with work_folder(out, "export") as work:
         made = work / "made"
         remove_folder(made)
-        for path, content in wanted.make(source, chosen):
+        for path, content in files:
             write_file(made / path, content.encode() if isinstance(content, str) else content)
         if wanted.plays:
             _copy(dataset, made / DATASET)

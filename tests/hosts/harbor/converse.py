@@ -24,4 +24,4 @@ for trial in play(EXPORT, [{"name": "oracle"}], WORK, where):
         if each["role"] != "assistant"
     ]
     about = {"turns": known.task.turns, "answer": known.task.answer, "score": float(trial.rewards["reward"])}
-    print(json.dumps(about | {"same": said == wanted or [said, wanted]}))
+    print(json.dumps(about | {"same": said == [*wanted, {"taken": True}]}))

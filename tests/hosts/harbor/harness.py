@@ -81,7 +81,13 @@ def make_image(export: Path, work: Path, engine: Engine) -> float:
     prefix = subprocess.run([python, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True)
     os.environ[IMAGES] = str(work / "images")
     to = folder_of(image_of(export))
-    images.build(export, export / "image" / "Containerfile", Path(prefix.stdout.strip()), to, {"PIP_NO_INDEX": "1"})
+    images.build(
+        export,
+        export / "image" / "Containerfile",
+        Path(prefix.stdout.strip()),
+        to,
+        {"PIP_NO_INDEX": "1", "PIP_QUIET": "1"},
+    )
     return sum(path.lstat().st_size for path in (to / "root").rglob("*") if path.is_file()) / 1e6
 
 
