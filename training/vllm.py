@@ -21,6 +21,7 @@ changes the distribution is set in each request besides.
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import httpx2
@@ -30,7 +31,6 @@ from toolscale.errors import ModelUnavailableError, UsageError
 from training.chat import Codec
 from training.config import Config, VllmSettings
 from training.generation import Completion, Request
-from training.processes import rank
 from training.sampler import ModelPolicy
 from training.servers import START, addresses, authorization, reason_of
 
@@ -58,6 +58,7 @@ class VllmWriter:
         self._urls = addresses(settings)
         self._headers = authorization(settings)
         self._models: dict[str, str] = {}
+        self._rank = int(os.environ.get("RANK", "0"))
         self._url_of: dict[str, str] = {}
         """Task -> the server that has it."""
         self._client: httpx2.AsyncClient | None = None
@@ -136,7 +137,7 @@ class VllmWriter:
 
     def _server_of(self, group: str) -> str:
         """The server of a task: the next one, in turn. Each rank begins with another."""
-        turn = (rank() + len(self._url_of)) % len(self._urls)
+        turn = (self._rank + len(self._url_of)) % len(self._urls)
         return self._url_of.setdefault(group, self._urls[turn])
 
     async def _model(self, url: str) -> str:

@@ -43,7 +43,7 @@ def test_a_slow_server_is_waited_for_as_long_as_the_settings_say(
         [step] = lines_of(tmp_path / "b" / "metrics.jsonl")
     lost = round(16 * step["failed"])
     assert (status, lost) == (0, 8)
-    assert line == "training: step 0: 8 of 16 rollouts failed, the first: no answer: it was not done after 15 s"
+    assert line == "step 0: 8 of 16 rollouts failed, the first: no answer: it was not done after 15 s"
     tell(
         second_server,
         f"turns {SLOW_S:.0f} s late",
