@@ -137,7 +137,9 @@ def test_the_trainer_of_the_front_page_learns_what_the_agent_says_alone(form_dat
     for row, read in zip(rows, trainer.train_dataset, strict=True):
         learned = [token for token in read["labels"] if token != -100]
         said = [message for message in row["messages"] if message["role"] == "assistant"]
-        assert tokenizer.decode(learned).count("</tool_call>") == sum(len(each.get("tool_calls") or ()) for each in said)
+        assert tokenizer.decode(learned).count("</tool_call>") == sum(
+            len(each.get("tool_calls") or ()) for each in said
+        )
         assert row["messages"][1]["content"] not in tokenizer.decode(learned)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
@@ -118,8 +118,8 @@ def _pin(name: str, extra: str, pins: dict[str, str]) -> None:
         needed, _, marker = told.partition(";")
         wanted = re.findall(r"extra\s*==\s*['\"]([\w-]+)", marker)
         if not wanted or extra in wanted:
-            parts: Mapping[str, str] = re.match(r"(?P<name>[\w.-]+)(?:\[(?P<extra>[\w-]+)[^]]*\])?", needed).groupdict()
-            _pin(parts["name"], parts["extra"] or "", pins)
+            own, _, extras = re.split(r"[ <>=!~(]", needed.strip())[0].partition("[")
+            _pin(own, extras.rstrip("]").partition(",")[0], pins)
 
 
 FORMATS = (
