@@ -130,9 +130,9 @@ $(VENV)/quality.stamp: $(VENV)/pipeline.stamp requirements-quality.txt
 	@touch $@
 
 # Of its own: what builds the site is no part of what runs.
-$(DOCS_VENV)/docs.stamp: requirements-docs.txt
+$(DOCS_VENV)/docs.stamp: requirements-docs.txt constraints.txt
 	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-docs.txt
 	@touch $@
 
 $(VENV)/wheel.stamp: requirements-wheel.txt constraints.txt
