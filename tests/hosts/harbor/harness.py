@@ -109,7 +109,8 @@ def play(export: Path, agents: list[dict], work: Path, engine: Engine, **more: o
     file.write_text(json.dumps(config))
     subprocess.run([HARBOR, "run", "-c", file, "--yes"], check=True, stdout=2, env=os.environ | environment())
     results = [json.loads(path.read_text()) for path in (work / "jobs" / config["job_name"]).glob("*/result.json")]
-    assert results and not [each["exception_info"] for each in results if each["exception_info"]], results
+    failed = {each["exception_info"]["exception_message"] for each in results if each["exception_info"]}
+    assert results and not failed, failed
     return [_trial(result, work / "jobs" / config["job_name"] / result["trial_name"]) for result in results]
 
 
