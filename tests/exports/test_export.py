@@ -189,7 +189,7 @@ def test_a_name_that_the_host_refuses_is_one_line(
 ) -> None:
     source = Source("mine", "0" * 64, [replace(golden[0], tools=(tool,))])
     with pytest.raises(UsageError) as raised:
-        list(FORMATS[to].make(source, {"license": "TBD", "image": ""}))
+        list(FORMATS[to].make(source, {"license": "TBD", "image": "", "mcp": "yes"}))
     assert str(raised.value).startswith(f"mock has {line}")
 
 

@@ -152,6 +152,17 @@ def test_the_image_is_named_by_an_option(
     assert told == {"registry.example/me/finance:1"}
 
 
+def test_the_mcp_server_is_left_out_by_an_option(
+    form_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", str(form_dataset), "--to", "harbor", "--out", str(tmp_path / "out"), "-o"]
+    assert [main([*command, "mcp=maybe"]), main([*command, "mcp=no"])] == [2, 0]
+    assert capsys.readouterr().err == "toolscale: -o mcp='maybe': say yes or no\n"
+    for path in tmp_path.glob("out/*/task.toml"):
+        assert "mcp_servers" not in tomllib.loads(path.read_text())["environment"]
+        assert "MCP" not in (path.parent / "instruction.md").read_text().partition("# How you work here")[2]
+
+
 def test_a_folder_that_jobs_may_read_is_not_replaced(
     form_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,6 +190,6 @@ def test_a_dataset_that_ends_in_messages_is_refused_in_one_line(
 def test_any_text_can_stand_in_a_task(trajectories: list[Golden]) -> None:
     odd = 'a "quoted" \\ line\nwith \x7f, \x1b, é and \U0001f4b6'
     source = Source("mine", "0" * 64, [trajectories[0]], odd)
-    files = dict(FORMATS["harbor"].make(source, {"image": ""}))
+    files = dict(FORMATS["harbor"].make(source, {"image": "", "mcp": "yes"}))
     told = files[f"{folder_of(trajectories[0])}/task.toml"]
     assert isinstance(told, str) and tomllib.loads(told)["metadata"]["license"] == odd

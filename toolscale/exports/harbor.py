@@ -37,7 +37,9 @@ def _make(source: Source, options: Options) -> Iterator[tuple[str, str]]:
     image = options["image"] or f"{source.name.lower()}:{source.fingerprint[:12]}"
     if not re.fullmatch(r"[a-z0-9][\w./:@-]*", image):
         raise UsageError(f"-o image={image!r} is no name of an image; say such as registry.example/finance:1")
-    facts = {"image": image, "version": VERSION, "port": PORT}
+    if options["mcp"] not in ("yes", "no"):
+        raise UsageError(f"-o mcp={options['mcp']!r}: say yes or no")
+    facts = {"image": image, "version": VERSION, "port": PORT, "mcp": options["mcp"] == "yes"}
     yield "image/requirements.txt", f"toolscale=={VERSION}\n" + "".join(f"{each}\n" for each in _pinned())
     for name in IMAGE_FILES:
         yield f"image/{name}", render(f"harbor/image/{name}.jinja", **facts)
@@ -131,10 +133,15 @@ FORMATS = (
         plays=True,
         talks=True,
         is_replaced=False,
-        options={"image": ": the name of the image, where it is not built on the machine that runs it"},
+        options={
+            "image": ": the name of the image, where it is not built on the machine that runs it",
+            "mcp": "yes: whether tasks declare the MCP server; Harbor then refuses agents that have no MCP",
+        },
         cannot=(
             f"that a person answers: in dialogues the agent speaks to the person by a tool, `{SAY}`",
             "a text beside the reward: `finding`, why it is no 1, is the file `finding.txt` beside `reward.json`",
+            "that an MCP server may be left out: it refuses agents that have no MCP (`aider`, `trae-agent`) where a task "
+            "declares one. `-o mcp=no` declares none, and leaves the command `tool`",
             "that an agent may be anybody but root: the task names its user, and an environment that runs agents as "
             "root nevertheless would show them the desk",
         ),

@@ -1,5 +1,6 @@
 """Harbor's own command, on an export: where it runs the containers, and what it says of the trials."""
 
+import atexit
 import json
 import os
 import shutil
@@ -64,8 +65,9 @@ def image_of(export: Path) -> str:
 def make_image(export: Path, work: Path, engine: Engine) -> float:
     """Make the image of an export from the wheels that its README asks for; return the MB that it adds to its base."""
     python = os.environ["TOOLSCALE_PYTHON"]  # that of the project, whose version the image has too
-    wheels = export / "wheels"
-    source = work / "source"
+    wheels, source, made = export / "wheels", work / "source", work / "images"
+    for folder in (wheels, source, made):  # hundreds of MB
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in SOURCES:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         source.mkdir(parents=True, exist_ok=True)
@@ -79,7 +81,7 @@ def make_image(export: Path, work: Path, engine: Engine) -> float:
     download = ["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", wheels]
     subprocess.run([python, "-m", *download, *needed], check=True, stdout=2, stderr=subprocess.DEVNULL)
     prefix = subprocess.run([python, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True)
-    os.environ[IMAGES] = str(work / "images")
+    os.environ[IMAGES] = str(made)
     to = folder_of(image_of(export))
     images.build(
         export,
@@ -107,7 +109,8 @@ def play(export: Path, agents: list[dict], work: Path, engine: Engine, **more: o
     file.write_text(json.dumps(config))
     subprocess.run([HARBOR, "run", "-c", file, "--yes"], check=True, stdout=2, env=os.environ | environment())
     results = [json.loads(path.read_text()) for path in (work / "jobs" / config["job_name"]).glob("*/result.json")]
-    assert results and not [each["exception_info"] for each in results if each["exception_info"]], results
+    failed = {each["exception_info"]["exception_message"] for each in results if each["exception_info"]}
+    assert results and not failed, failed
     return [_trial(result, work / "jobs" / config["job_name"] / result["trial_name"]) for result in results]
 
 

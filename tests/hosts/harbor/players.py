@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harbor.agents.base import BaseAgent
+from harbor.agents.capabilities import AgentCapabilities
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
 
@@ -17,6 +18,7 @@ class Player(BaseAgent):
     """What both have in common: a script of ours that runs in the container."""
 
     program = ""
+    capabilities = AgentCapabilities(mcp_servers=True)
 
     def version(self) -> str:
         return "1"

@@ -1,8 +1,10 @@
 """An environment class for Harbor that needs no container engine: namespaces, with a root of their own. As root."""
 
 import asyncio
+import atexit
 import json
 import os
+import shutil
 import sys
 import tempfile
 from functools import cache
@@ -19,7 +21,11 @@ IMAGES = "ROOM_IMAGES"
 
 @cache
 def images() -> Path:
-    return Path(os.environ.get(IMAGES) or tempfile.mkdtemp(prefix="rooms."))
+    if IMAGES in os.environ:
+        return Path(os.environ[IMAGES])
+    made = tempfile.mkdtemp(prefix="rooms.")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
 
 
 def folder_of(image: str) -> Path:
