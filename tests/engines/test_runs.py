@@ -85,7 +85,7 @@ def repeating_server(tmp_path: Path) -> Iterator[Engine]:
 def test_two_ranks_that_were_killed_go_on_where_they_were(repeating_server: Engine, tmp_path: Path) -> None:
     config = write_run(
         tmp_path, repeating_server, steps=20, processes=2, threads=1, deepspeed="training/deepspeed/zero3.json",
-        rollout={"prompts": 2, "samples": 3, "max_new_tokens": 16}, vllm={"folder": str(tmp_path / "weights")},
+        rollout={"prompts": 2, "samples": 3, "max_new_tokens": 16}, checkpoint={"every": 5}, vllm={"folder": str(tmp_path / "weights")},
     )  # fmt: skip
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert train(config, whole)[0] == 0
@@ -94,7 +94,7 @@ def test_two_ranks_that_were_killed_go_on_where_they_were(repeating_server: Engi
         assert run.poll() is None, run.communicate()
         time.sleep(0.2)
     run.kill()
-    run.wait()
+    run.communicate()
     assert train(config, broken)[0] == 0
     figures = [[_counted(line) for line in lines_of(each / "metrics.jsonl")] for each in (whole, broken)]
     assert figures[0] == figures[1] and len(figures[0]) == 20
