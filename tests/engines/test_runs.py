@@ -85,7 +85,8 @@ def repeating_server(tmp_path: Path) -> Iterator[Engine]:
 def test_two_ranks_that_were_killed_go_on_where_they_were(repeating_server: Engine, tmp_path: Path) -> None:
     config = write_run(
         tmp_path, repeating_server, steps=20, processes=2, threads=1, deepspeed="training/deepspeed/zero3.json",
-        rollout={"prompts": 2, "samples": 3, "max_new_tokens": 16}, checkpoint={"every": 5}, vllm={"folder": str(tmp_path / "weights")},
+        rollout={"prompts": 2, "samples": 3, "max_new_tokens": 16}, checkpoint={"every": 5},
+        vllm={"folder": str(tmp_path / "weights")},
     )  # fmt: skip
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert train(config, whole)[0] == 0
