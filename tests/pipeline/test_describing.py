@@ -216,7 +216,7 @@ def test_nothing_is_written_where_the_writer_gives_nothing(
                 )
             },
             ["--again"],
-            "toolscale: experts[first]: first gave no answer: http://127.0.0.1:9/v1: no answer in 0.2 s: ",
+            "toolscale: experts[first]: first gave no answer: no answer in 0.2 s: ",
         ),
         ({}, ["--max-cost", "1"], "toolscale: MAX_COST needs a price: set TOOLSCALE_MODEL_PRICE to dollars"),
         ({}, ["--dataset", "nowhere"], "toolscale: nowhere has no manifest.json"),

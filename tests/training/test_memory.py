@@ -35,7 +35,7 @@ FITS = {
     "qwen3_8b": (8, 80),
     "sft_finance": (1, 80),
     "smollm2_sft": (2, 12),
-    "smollm2_sft_gpu": (1, 24),
+    "smollm2_sft_gpu": (1, 40),
     "tiny_cpu": (2, 8),
 }
 """Configuration -> GPUs (or processes on a CPU) and GB of each that it is made for."""
