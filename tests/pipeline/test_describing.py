@@ -158,7 +158,7 @@ def test_an_expert_with_an_endpoint_is_asked_itself_and_with_tools_in_environmen
     [
         (
             Answer(b"<html>"),
-            "1 replies to one request cannot be used: it is not JSON that can be read",
+            "3 replies to one request cannot be used: it is not JSON that can be read",
         ),
         (
             said(" \n"),
@@ -178,7 +178,7 @@ def test_nothing_is_written_where_the_writer_gives_nothing(
     path.write_text(TWO)
     with chat_server(answer) as server:
         arguments = ["--endpoint", server.base_url, "--model", "m", "--key-env", "WRITER_KEY", "--out", str(out)]
-        arguments += ["--deadline", "0.2"]
+        arguments += ["--deadline", "30"]
         assert main(["describe", str(path), *arguments]) == (2 if answer.status == 401 else 1)
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
