@@ -140,8 +140,8 @@ FORMATS = (
         cannot=(
             f"that a person answers: in dialogues the agent speaks to the person by a tool, `{SAY}`",
             "a text beside the reward: `finding`, why it is no 1, is the file `finding.txt` beside `reward.json`",
-            "that an MCP server may be left out: it refuses agents that have no MCP (`aider`, `trae-agent`) where a task "
-            "declares one. `-o mcp=no` declares none, and leaves the command `tool`",
+            "that an MCP server may be left out: where a task declares one, it refuses agents that have no MCP "
+            "(`aider`, `trae-agent`). `-o mcp=no` declares none, and leaves the command `tool`",
             "that an agent may be anybody but root: the task names its user, and an environment that runs agents as "
             "root nevertheless would show them the desk",
         ),
