@@ -20,7 +20,8 @@ PLANTED = "canary-7f3d90aa41"
 """What stands in each golden call of the dataset that is in the image."""
 NAME = re.compile(r"[a-z]+_[a-z0-9]*\d[a-z0-9]*")
 """How a domain calls its rows: such as py_ppvi2xj6xg."""
-KEPT = {"health": [200] * 6, "tools": [200] * 6, "grade": [405, 405, 405, 401, 401, 401]}
+KEPT = {"health": [200] * 3 + [405] * 3, "tools": [200] * 3 + [405] * 3, "grade": [405] * 3 + [401] * 3}
+"""What the desk answers to who has no token: three times by GET, three by POST."""
 
 
 def plant():
