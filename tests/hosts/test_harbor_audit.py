@@ -28,6 +28,7 @@ TASKS = {
         f"if env | grep -q {SECRET}; then echo 2; elif [ -f /app/done ]; then echo 1; else echo 0; fi >{REWARD}\n",
         "",
     ),
+    "unreadable": ("touch /app/done\n", CHECK, '[environment]\ncpus = "many"\n'),
     "asking": ("touch /app/done\n", CHECK, '[verifier.env]\nTOKEN = "${HF_TOKEN}"\n'),
 }
 """Name -> its solution, its tests, and more of its task.toml."""
@@ -71,5 +72,5 @@ def test_planted_faults_are_found_and_nothing_else(tmp_path: Path) -> None:
     ]
     undecided = sorted((*each["tasks"], each["kind"]) for each in audit["undecided"])
     asked = ["solution_loses", "untouched_wins"]
-    assert undecided == [(name, kind) for name in ("asking", "silent") for kind in asked]
+    assert undecided == [(name, kind) for name in ("asking", "silent", "unreadable") for kind in asked]
     assert SECRET not in done.stdout + done.stderr + (tmp_path / "audit.html").read_text()

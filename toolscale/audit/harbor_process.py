@@ -38,6 +38,19 @@ _KEPT = (
 )  # fmt: skip
 _RUN = "import sys; from harbor.cli.main import app; sys.argv = ['harbor', *sys.argv[1:]]; app()"
 
+_READ = """
+import json, sys
+from pathlib import Path
+from harbor.models.task.task import Task
+told = {}
+for path in json.load(sys.stdin):
+    try:
+        Task(Path(path))
+    except Exception as error:
+        told[path] = f"{type(error).__name__}: {error}"
+print(json.dumps(told))
+"""
+
 
 def version_of(python: Path) -> str:
     """Return the version of the Harbor that a Python has. UsageError if it is no Python, or has none."""
@@ -67,6 +80,29 @@ def environment_of() -> dict[str, str]:
     return kept | {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def unreadable(python: Path, tasks: Sequence[TaskFolder]) -> dict[str, str]:
+    """Return the tasks that cannot be run, by name, with the reason: one of them would end the whole job."""
+    given = environment_of()
+    told = {task.name: [name for name in task.asks if name not in given] for task in tasks}
+    reasons = {
+        name: f"it asks for {', '.join(asks)}, and is given nothing of ours" for name, asks in told.items() if asks
+    }
+    done = subprocess.run(
+        [python, "-P", "-c", _READ],
+        input=json.dumps([str(task.path.absolute()) for task in tasks]).encode(),
+        capture_output=True,
+        timeout=PROBE_S,
+        env=given,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it says nothing"])[-1]
+        raise ProgramError(f"Harbor cannot be imported in {python}: {printable(said, 300)}")
+    for path, reason in json.loads(done.stdout).items():
+        reasons.setdefault(Path(path).name, f"Harbor cannot read it: {printable(' '.join(reason.split()), 300)}")
+    return {name: printable(reason, 400) for name, reason in reasons.items()}
+
+
 def run_tasks(
     python: Path,
     tasks: Sequence[TaskFolder],
@@ -77,6 +113,8 @@ def run_tasks(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the results that Harbor writes, one for each task, agent and time. ProgramError if it fails, or takes
     longer than `timeout_s`."""
+    if not tasks:
+        return
     with temporary_folder("audit") as folder:
         (folder / "job.json").write_text(json.dumps(_job(tasks, environment, task_timeout_s, folder)))
         with (folder / "said").open("wb") as said:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
@@ -120,8 +120,9 @@ def _pin(name: str, extra: str, pins: dict[str, str]) -> None:
         needed, _, marker = told.partition(";")
         wanted = re.findall(r"extra\s*==\s*['\"]([\w-]+)", marker)
         if not wanted or extra in wanted:
-            parts: Mapping[str, str] = re.match(r"(?P<name>[\w.-]+)(?:\[(?P<extra>[\w-]+)[^]]*\])?", needed).groupdict()
-            _pin(parts["name"], parts["extra"] or "", pins)
+            parts = re.match(r"([\w.-]+)(?:\[([\w-]+))?", needed)
+            assert parts is not None, f"{name} needs {told!r}"
+            _pin(parts[1], parts[2] or "", pins)
 
 
 FORMATS = (
