@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.audit.found import OF_RUNS, Audit, Finding, Undecided
-from toolscale.audit.harbor import Run, TaskFolder, check_runs, read_tasks, run_of
+from toolscale.audit.harbor import Run, TaskFolder, check_runs, not_run, read_tasks, run_of
 from toolscale.audit.page import audit_json, render_page
 from toolscale.cli import main
 
@@ -47,6 +47,17 @@ def test_a_task_of_steps_has_a_solution_if_a_step_has_one(tmp_path: Path) -> Non
     (made / "steps" / "first" / "solution").mkdir(parents=True)
     (made / "steps" / "first" / "solution" / "solve.sh").write_text("true\n")
     assert read_tasks(made)[0].has_solution
+
+
+def test_what_a_task_asks_of_the_machine_is_told(tmp_path: Path) -> None:
+    made = task(tmp_path)
+    with (made / "task.toml").open("a") as file:
+        file.write('[verifier.env]\nA = "${TOKEN}"\nB = "Bearer ${KEY} ${PORT:-80}"\n[metadata]\nenv_of = "${NOT}"\n')
+    assert read_tasks(made) == [TaskFolder("one", made, True, ("KEY", "TOKEN"))]
+    reason = "it asks for variables of this machine, which an audit gives to none: KEY, TOKEN"
+    assert [*not_run(read_tasks(made)[0], reason)] == [
+        Undecided(kind, ("one",), reason) for kind in ("untouched_wins", "solution_loses")
+    ]
 
 
 def big(path: Path) -> None:

@@ -76,7 +76,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer, bool],
                     "golden": [right, *([_corrected(right, MOST_TRIES - 1)] if forms else [])],
                     "idle": [{"calls": [], "answer": ""}],
                     "told": [{"calls": right["calls"][-1:] if forms else [], "answer": right["answer"]}],
-                    "mutant": [*wrong, *([_corrected(right, MOST_TRIES)] if forms else [])],
+                    "mutant": [*wrong, *([_corrected(right, MOST_TRIES)] if forms and not own_form else [])],
                 }
             )
         playable.close()

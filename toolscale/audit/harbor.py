@@ -12,6 +12,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Any
 
 from toolscale.audit.found import Finding, Undecided, bad_input
+from toolscale.patterns import regex
 from toolscale.text_files import printable
 
 TASK = "task.toml"
@@ -20,6 +21,8 @@ LARGEST_TASK = 1_000_000
 MOST_FILES, MOST_BYTES = 20_000, 2_000_000_000
 """Of one task."""
 LONGEST_REASON = 300
+
+_ASKED = regex(r"\$\{([^}:]+)(:-[^}]*)?\}")
 
 Found = Finding | Undecided
 
@@ -31,6 +34,8 @@ class TaskFolder:
     name: str
     path: Path
     has_solution: bool
+    asks: tuple[str, ...] = ()
+    """Variables of the machine that it must be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,16 @@ def _task(path: Path, root: Path) -> TaskFolder:
         told = tomllib.loads(file.read_bytes().decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise bad_input(file, "", f"it is no TOML ({printable(str(error), 160)})", "mend it") from error
-    steps = [path / "steps" / str(step.get("name")) for step in told.get("steps", ()) if isinstance(step, Mapping)]
-    solutions = [each / "solution" for each in (path, *steps)]
-    return TaskFolder(path.name, path, any(file for each in solutions for file in each.glob("solve.*")))
+    solutions = [*path.glob("solution/solve.*"), *path.glob("steps/*/solution/solve.*")]
+    return TaskFolder(path.name, path, bool(solutions), tuple(sorted(set(_asked(told)))))
+
+
+def _asked(told: Any, within: bool = False) -> Iterator[str]:
+    """Yield the variables that tables called `env` take from the machine, and have no other value for."""
+    if isinstance(told, str) and within:
+        yield from (name for name, default in _ASKED.findall(told) if not default)
+    for name, value in told.items() if isinstance(told, Mapping) else enumerate(told if isinstance(told, list) else ()):
+        yield from _asked(value, within or name == "env")
 
 
 def _check_files(task: Path) -> None:
@@ -105,6 +117,15 @@ def run_of(result: Mapping[str, Any]) -> Run:
     return Run({str(name): float(value) for name, value in rewards.items()} if rewards else None, reason)
 
 
+def not_run(task: TaskFolder, reason: str) -> Iterator[Found]:
+    """Yield what is open of a task that Harbor cannot run."""
+    yield Undecided("untouched_wins", (task.name,), reason)
+    if task.has_solution:
+        yield Undecided("solution_loses", (task.name,), reason)
+    else:
+        yield _unsolved(task)
+
+
 def check_runs(task: TaskFolder, untouched: Sequence[Run], solved: Sequence[Run]) -> Iterator[Found]:
     """Yield what is wrong with a task. `untouched`: what it scores when nobody did anything; `solved`: after its own
     solution."""
@@ -116,9 +137,7 @@ def check_runs(task: TaskFolder, untouched: Sequence[Run], solved: Sequence[Run]
     if len(graded) < len(untouched):
         yield Undecided("untouched_wins", names, _reason(untouched))
     if not task.has_solution:
-        yield Finding(
-            "no_solution", names, "solution", "there is no solution/solve.sh, so nothing shows that it can be won"
-        )
+        yield _unsolved(task)
     else:
         graded = [run for run in solved if run.rewards]
         if graded and all(run.score < 1 for run in graded):
@@ -129,6 +148,11 @@ def check_runs(task: TaskFolder, untouched: Sequence[Run], solved: Sequence[Run]
         told = list(dict.fromkeys(str(run) for run in runs if run.rewards))
         if len({repr(sorted(run.rewards.items())) for run in runs if run.rewards}) > 1:
             yield Finding("unstable", names, "reward", f"{who}, the same run twice: {', then '.join(told)}")
+
+
+def _unsolved(task: TaskFolder) -> Finding:
+    told = "there is no solution/solve.sh, so nothing shows that it can be won"
+    return Finding("no_solution", (task.name,), "solution", told)
 
 
 def _reason(runs: Sequence[Run]) -> str:

@@ -38,16 +38,36 @@ _KEPT = (
 )  # fmt: skip
 _RUN = "import sys; from harbor.cli.main import app; sys.argv = ['harbor', *sys.argv[1:]]; app()"
 
+REMEDY = "make one: python3.12 -m venv harbor && harbor/bin/pip install harbor, and name it: --python harbor/bin/python"
+
+_READ = """
+import json, sys
+from pathlib import Path
+from harbor.models.task.task import Task
+told = {}
+for path in json.load(sys.stdin):
+    try:
+        Task(Path(path))
+    except Exception as error:
+        told[path] = f"{type(error).__name__}: {error}"
+print(json.dumps(told))
+"""
+
 
 def version_of(python: Path) -> str:
     """Return the version of the Harbor that a Python has. UsageError if it is no Python, or has none."""
-    remedy = (
-        "make one: python3.12 -m venv harbor && harbor/bin/pip install harbor, and name it: --python harbor/bin/python"
-    )
+    done = _asked(python, "from importlib.metadata import version; print(version('harbor'))")
+    if done.returncode != 0:
+        raise bad_input(python, "", "Harbor is not installed there", REMEDY)
+    return printable(done.stdout.decode("utf-8", "replace").strip(), 40)
+
+
+def _asked(python: Path, code: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a few lines in that Python. UsageError if it cannot be run."""
     try:
-        done = subprocess.run(
-            [python, "-c", "from importlib.metadata import version; print(version('harbor'))"],
-            stdin=subprocess.DEVNULL,
+        return subprocess.run(
+            [python, "-P", "-c", code],
+            input=given,
             capture_output=True,
             timeout=PROBE_S,
             env=environment_of(),
@@ -55,16 +75,31 @@ def version_of(python: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = getattr(error, "strerror", None) or f"no answer in {PROBE_S:g} seconds"
-        raise bad_input(python, "", f"it cannot be run ({reason})", remedy) from error
-    if done.returncode != 0:
-        raise bad_input(python, "", "Harbor is not installed there", remedy)
-    return printable(done.stdout.decode("utf-8", "replace").strip(), 40)
+        raise bad_input(python, "", f"it cannot be run ({reason})", REMEDY) from error
 
 
 def environment_of() -> dict[str, str]:
     """Return the environment of the process: nothing secret, and nothing that is told to others."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return kept | {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def unreadable(python: Path, tasks: Sequence[TaskFolder]) -> dict[str, str]:
+    """Return the tasks that cannot be run, by name, with the reason: one of them would end the whole job."""
+    given = environment_of()
+    told = {task.name: [name for name in task.asks if name not in given] for task in tasks}
+    reasons = {
+        name: f"it asks for variables of this machine, which an audit gives to none: {', '.join(asks)}"
+        for name, asks in told.items()
+        if asks
+    }
+    done = _asked(python, _READ, json.dumps([str(task.path.absolute()) for task in tasks]).encode())
+    if done.returncode != 0:
+        said = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it says nothing"])[-1]
+        raise ProgramError(f"Harbor cannot be imported in {python}: {printable(said, 300)}")
+    for path, reason in json.loads(done.stdout).items():
+        reasons.setdefault(Path(path).name, f"Harbor cannot read it: {printable(' '.join(reason.split()), 300)}")
+    return {name: printable(reason, 400) for name, reason in reasons.items()}
 
 
 def run_tasks(
@@ -77,6 +112,8 @@ def run_tasks(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the results that Harbor writes, one for each task, agent and time. ProgramError if it fails, or takes
     longer than `timeout_s`."""
+    if not tasks:
+        return
     with temporary_folder("audit") as folder:
         (folder / "job.json").write_text(json.dumps(_job(tasks, environment, task_timeout_s, folder)))
         with (folder / "said").open("wb") as said:

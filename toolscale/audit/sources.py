@@ -13,8 +13,8 @@ from pathlib import Path
 from toolscale.audit.checks import NOT_RUN, Found, check_tasks, check_texts
 from toolscale.audit.examined import Examined
 from toolscale.audit.found import KINDS, OF_RUNS, Audit, Finding, Undecided
-from toolscale.audit.harbor import Run, check_runs, read_tasks, run_of
-from toolscale.audit.harbor_process import AGENTS, TIMES, run_tasks, version_of
+from toolscale.audit.harbor import Run, check_runs, not_run, read_tasks, run_of
+from toolscale.audit.harbor_process import AGENTS, TIMES, run_tasks, unreadable, version_of
 from toolscale.audit.hub import read_rows
 from toolscale.audit.own import examine_folder
 from toolscale.audit.references import LEAST_SHARE, dangling, references
@@ -86,13 +86,16 @@ def _harbor(
     program = (python or Path(sys.executable)).absolute()
     version = version_of(program)
     runs: dict[tuple[str, str], list[Run]] = defaultdict(list)
-    for number, result in enumerate(run_tasks(program, tasks, environment, timeout_s, task_timeout_s, say), 1):
+    broken = unreadable(program, tasks)
+    played = [task for task in tasks if task.name not in broken]
+    for number, result in enumerate(run_tasks(program, played, environment, timeout_s, task_timeout_s, say), 1):
         try:
             runs[Path(result["task_id"]["path"]).name, result["config"]["agent"]["name"]].append(run_of(result))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProgramError(f"Harbor {version} wrote what it should not, of run {number}: {error!r}") from error
     nop, oracle = AGENTS
-    found = [each for task in tasks for each in check_runs(task, runs[task.name, nop], runs[task.name, oracle])]
+    found = [each for task in played for each in check_runs(task, runs[task.name, nop], runs[task.name, oracle])]
+    found += [each for task in tasks if task.name in broken for each in not_run(task, broken[task.name])]
     notes = [
         f"run by Harbor {version} itself, in {printable(environment, 80)}: untouched, and after its own solution, "
         f"each {TIMES} times"
