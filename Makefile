@@ -55,10 +55,8 @@ eval: OUT = var/eval
 eval: $(VENV)/train.stamp ## Evaluate a checkpoint beside its beginning and policies without a model: BENCHMARK, POLICY, DOMAIN (or DATA), OUT.
 	$(BIN)/python -m eval run $(BENCHMARK) --policy untrained --policy trained=$(POLICY) $(DATA:%=--data %) --out $(OUT)
 
-POINTER = --sft training/configs/pointer_sft.yaml --grpo training/configs/pointer_grpo.yaml --out docs/results/pointer --work var/pointer-experiments \
-	--tasks 4000 --most 3000 --fewer 300 --fewer 1000 --weaker 3000 --varied 1000 --closed whole-0 --played 300 --at-once 2
-experiments: $(VENV)/train.stamp $(if $(TOOLS:pointer=),$(VENV)/quality.stamp) ## Run the experiments of docs/results anew. TOOLS=1: what SmolLM2 learns from a domain, TOOLS=pointer: what a model from scratch does.
-	$(BIN)/python -m training.$(if $(TOOLS),tool_experiments,experiments) $(if $(filter pointer,$(TOOLS)),$(POINTER))
+experiments: $(VENV)/train.stamp $(if $(TOOLS),$(VENV)/quality.stamp) ## Run the experiments of docs/results anew: the router; TOOLS=1: what SmolLM2 learns from a domain.
+	$(BIN)/python -m research.$(if $(TOOLS),tool_experiments,experiments)
 
 nightly: OUT = var/nightly
 nightly: $(VENV)/train.stamp ## Run one night in an Airflow of its own: synthesize, publish (to a Hub of its own), train, evaluate: DOMAIN, TASKS, OUT.

@@ -25,7 +25,8 @@ RANKS = {
     "pipeline": 10, "serving": 10, "exports": 10, "cli": 11, "__main__": 12,
 }  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
-AROUND = sorted(path for folder in ("dags", "plugins", "training", "eval") for path in (ROOT / folder).rglob("*.py"))
+PRODUCT = ("dags", "plugins", "training", "eval", "bench")
+AROUND = sorted(path for folder in (*PRODUCT, "research") for path in (ROOT / folder).rglob("*.py"))
 """What imports the package, and is never imported by it."""
 BANNED_NAMES = {"utils", "helpers", "misc", "common"}
 
@@ -86,7 +87,7 @@ def _modules(node: ast.AST) -> list[str]:
 def test_the_package_knows_nothing_of_what_stands_around_it() -> None:
     heavy = {"torch", "transformers", "deepspeed"}
     around = {path.stem for path in AROUND if path.parent.name in {"dags", "plugins"}}
-    foreign = {"airflow", "fastapi", "training", "eval", "toolscale_ui"} | heavy | around
+    foreign = {"airflow", "fastapi", "training", "eval", "research", "bench", "toolscale_ui"} | heavy | around
     imported = {
         (str(path.relative_to(ROOT)), name.partition(".")[0])
         for path in MODULES
@@ -94,6 +95,12 @@ def test_the_package_knows_nothing_of_what_stands_around_it() -> None:
         for name in _modules(node)
     }
     assert not [found for found in imported if found[1] in foreign]
+
+
+def test_nothing_of_the_product_imports_research() -> None:
+    product = [path for folder in PRODUCT for path in (ROOT / folder).rglob("*.py")]
+    nodes = ((path, node) for path in product for node in ast.walk(ast.parse(path.read_text())))
+    assert not [path for path, node in nodes if "research" in {name.partition(".")[0] for name in _modules(node)}]
 
 
 @pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in [*MODULES, *AROUND]])

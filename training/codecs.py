@@ -13,8 +13,4 @@ def load_codec(settings: ModelSettings) -> Codec:
 
         codec: Codec = TinyCodec.load(settings.path)
         return codec
-    if settings.codec == "pointer":
-        from training.pointer.codec import PointerCodec
-
-        return PointerCodec.load(settings.path)
     return ChatCodec.load(settings.path, settings.template, settings.thinking)

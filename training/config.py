@@ -26,9 +26,9 @@ class ModelSettings(Settings):
 
     path: str
     """A folder, or a name on the Hugging Face Hub, for AutoModelForCausalLM and the tokenizer."""
-    codec: Literal["chat", "tiny", "pointer"] = "chat"
+    codec: Literal["chat", "tiny"] = "chat"
     """How conversations become tokens: `chat` for tokenizers with a chat template, `tiny` for the model in
-    training/tiny, `pointer` for models that training.pointer.base made."""
+    training/tiny."""
     template: str | None = None
     """A chat template to use instead of the tokenizer's, a file. It must name the tools, write calls as
     <tool_call>{"name": …, "arguments": {…}}</tool_call>, and not change earlier turns when later ones come."""

@@ -26,7 +26,18 @@ from toolscale.preferences.worded import WordedPreferences
 from toolscale.questions.corpus import write_corpus
 from toolscale.questions.generate import two_step_question
 from toolscale.questions.parquet import load_questions
-from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Split, Task
+from toolscale.records import (
+    Catalogue,
+    ExpertSpec,
+    Grade,
+    Preference,
+    Question,
+    Reading,
+    RolloutTask,
+    Split,
+    Task,
+    ToolCall,
+)
 from toolscale.rollout.bench import Bench
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import check_gradable
@@ -40,8 +51,8 @@ from toolscale.rollout.offering import (
     TaskSource,
     generated,
 )
+from toolscale.verify.readings import NO_READINGS
 from training.config import DataSettings
-from training.let_through import RowsOnly
 
 LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
@@ -49,6 +60,17 @@ LIBRARY = "library"
 _EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0, "verifier": "whole"}
 """Settings that only training has, as they are where something is measured: no expert is invented, no user comes
 oftener than by chance, or in other words than those that are asked for, and the whole verifier grades."""
+
+
+class RowsOnly(Domain):
+    """A domain whose grades look at the rows at the end alone, as the verifier "state only" does."""
+
+    def grade(
+        self, task: Task, calls: Sequence[ToolCall], answer: str, readings: Mapping[str, Reading] = NO_READINGS
+    ) -> Grade:
+        """The grade of the whole verifier, with a score of 1 wherever the rows are right."""
+        graded = super().grade(task, calls, answer, readings)
+        return graded.model_copy(update={"score": int(graded.execution_correct), "undecided": False})
 
 
 class Tasks(Protocol):

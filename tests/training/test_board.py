@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from tiny_router import BASE, ids, tiny
 
+from research.experiments import WISHES as WISHING
+from research.experiments import denies_what_fits
+from research.results import pairs_of
 from toolscale.preferences.drawing import average_weights
 from toolscale.preferences.grammar import VOCABULARY as WISHES
 from toolscale.preferences.grammar import words as wish_words
@@ -21,11 +24,8 @@ from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.policy import Turn
 from training.data import open_work
 from training.evaluate import ACCURATE, THRIFTY, Ground, check, load, question_ground
-from training.experiments import WISHES as WISHING
-from training.experiments import denies_what_fits
-from training.results import pairs_of
 from training.scoring import task_references
-from training.tiny.board import CALLS, one_hot
+from training.tiny.board import one_hot
 from training.tiny.exact import next_words, own_figures, prompt_ids
 from training.tiny.words import ALIASES
 
@@ -60,17 +60,14 @@ def test_wishes_stay_in_plain_words_where_questions_are_in_those_of_the_test() -
     assert not known["test"] <= WISHES
 
 
-def test_what_is_asked_adds_up_and_a_rule_asks_what_it_says(ground: Ground) -> None:
-    table = ground.baselines()
+def test_what_is_asked_adds_up_and_a_rule_takes_a_tool_where_one_fits(ground: Ground) -> None:
+    table, actions = ground.baselines(), ground.board.actions
     for result in table.values():
-        assert result.calls.sum(axis=1) == pytest.approx(np.ones(len(ground.board.tasks)))
-        assert list(result.sorts()) == list(CALLS)
-    rule = table["tools, else cheapest"].sorts()
-    # The rule takes who is cheapest as a rule; who is for this question, and this length of it, may be another one.
-    assert rule["interpreter"] + rule["local search"] + rule["cheapest expert"] > 0.97
-    assert table["always cheapest"].sorts()["cheapest expert"] > 0.97
-    strongest = table["always strongest"].sorts()
-    assert strongest["strongest expert"] + strongest["cheapest expert"] > 0.97
+        assert result.shares.sum(axis=1) == pytest.approx(np.ones(len(ground.board.tasks)))
+    tools = [actions.index(name) for name in ("python", "local_search")]
+    offered = ground.board.open[:, tools].any(axis=1)
+    assert table["tools, else cheapest"].shares[:, tools].sum(axis=1) == pytest.approx(offered)
+    assert table["gives up"].shares[:, -1] == pytest.approx(np.ones(len(offered)))
 
 
 def test_the_best_choice_for_who_saves_never_spends_more(ground: Ground) -> None:
@@ -101,7 +98,7 @@ def test_the_best_choice_uses_what_is_liked_and_leaves_the_rest_alone_where_that
 def test_who_reads_no_wish_asks_the_same_of_all_and_who_is_told_it_serves_each(ground: Ground) -> None:
     accurate, thrifty = (ground.wishing(WISHING[name]).baselines() for name in ("accurate", "thrifty"))
     blind, told = "best for the average user", "tools, else by the wish"
-    assert np.array_equal(accurate[blind].calls, thrifty[blind].calls)
+    assert np.array_equal(accurate[blind].shares, thrifty[blind].shares)
     assert accurate[told].right == pytest.approx(accurate["optimum"].right)
     assert thrifty[told].cost_usd.sum() < 0.2 * accurate[told].cost_usd.sum()
     average = replace(ground, board=ground.board.wishing(Preference(instruction="", **average_weights("train"))))
@@ -205,7 +202,7 @@ def test_the_board_says_what_the_rollout_loop_finds(two_step_share: float) -> No
     ]
     assert by_use == [{worth} for worth in ground.board.heeded[np.arange(len(tasks)), best]]
     optimum = ground.baselines()["optimum"]
-    assert (optimum.sorts()["search, then interpreter"] > 0) == (two_step_share > 0)
+    assert optimum.shares[:, actions.index("search_then_python")].any() == (two_step_share > 0)
     apart = found - optimum.utility
     assert abs(apart.mean()) < 4 * apart.std() / np.sqrt(len(apart))
 
@@ -247,13 +244,13 @@ def test_a_model_is_scored_by_all_the_words_of_a_way(ground: Ground) -> None:
     board = question_ground(tiny(), 40, mixture={"lookup": 1.0}, two_step_share=1.0, basic_share=1.0).board
     model, codec = load(BASE), ground.codec
     played = replace(ground, board=board).play(model, "untrained", temperature=1.0)
-    way, known = CALLS.index("search, then interpreter"), codec.vocabulary()
+    way, known = board.actions.index("search_then_python"), codec.vocabulary()
     for row, task in enumerate(board.tasks[:3]):
         text, likely = prompt_ids(codec, task), 1.0
         for word in ("local_search", "python", "<last>"):
             likely *= next_words(model, [text], [known[word]], 1.0)[0, 0]
             text = [*text, known[word], codec.end, *codec.next([{"role": "tool", "content": ""}])]
-        assert played.calls[row, way] == pytest.approx(likely, rel=1e-4, abs=1e-4)
+        assert played.shares[row, way] == pytest.approx(likely, rel=1e-4, abs=1e-4)
 
 
 def test_own_tokens_are_charged_for_each_turn(ground: Ground) -> None:

@@ -20,10 +20,9 @@ from toolscale.rollout.offering import generated as draw_question
 from training.checkpoint import check_folder, write_config
 from training.config import Config, DataSettings, OptimizerSettings, SftConfig
 from training.config_file import read_any, read_config
-from training.data import measured, open_domains, question_source
+from training.data import RowsOnly, measured, open_domains, question_source
 from training.engine import read_deepspeed
 from training.judged import shared
-from training.let_through import RowsOnly
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
 

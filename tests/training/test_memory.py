@@ -39,7 +39,7 @@ FITS = {
     "tiny_cpu": (2, 8),
 }
 """Configuration -> GPUs (or processes on a CPU) and GB of each that it is made for."""
-BEGUN_ELSEWHERE = {"smollm2_grpo", "smollm2_grpo_gpu", "pointer_sft", "pointer_grpo"}
+BEGUN_ELSEWHERE = {"smollm2_grpo", "smollm2_grpo_gpu"}
 """It begins with the model that another program leaves, and has its shape."""
 
 

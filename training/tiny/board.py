@@ -8,7 +8,7 @@ cap)] + w_t heeded, the reward `absolute` of toolscale/reward/kinds.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -26,7 +26,6 @@ from toolscale.rollout.actions import (
     offered_specs,
     price_at,
     references,
-    turns_of,
     used_by,
 )
 from training.tiny.codec import answering_sentence, number_found
@@ -34,16 +33,6 @@ from training.tiny.codec import answering_sentence, number_found
 MINDS, GIVES_UP = 0.2, 0.5
 """Of the rule `tools, else by the wish`: the best of 0, 0.2, 0.4, 0.6 and of 0, 0.5, 0.6, 0.75, 1, 1.25 in words of
 training."""
-CALLS = (
-    "interpreter",
-    "local search",
-    "search, then interpreter",
-    "cheapest expert",
-    "strongest expert",
-    "another expert",
-    "gives up",
-)
-"""Sorts of actions. Costs are those of the question, strength that in its category."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +72,6 @@ class Board:
         return np.array(
             [[task.preference.outcome, task.preference.cost, task.preference.latency] for task in self.tasks]
         )
-
-    def within(self, turns: int) -> Board:
-        """The same tasks with so many turns allowed: what takes more is not open."""
-        return replace(self, open=self.open & np.array([turns_of(action) <= turns for action in self.actions]))
 
     def wishing(self, preference: Preference) -> Board:
         """The same tasks for users who all wish this, and nothing of single tools."""
@@ -152,8 +137,8 @@ class Result:
     latency_s: np.ndarray
     best: np.ndarray
     """Probability that the optimum's action is chosen."""
-    calls: np.ndarray
-    """(tasks, CALLS): probability of each sort of action."""
+    shares: np.ndarray
+    """(tasks, actions): probability of each action; the last is to give up."""
     liked: np.ndarray
     """Probability that what is used is liked, on the whole."""
     unwanted: np.ndarray
@@ -161,18 +146,10 @@ class Result:
     denied: np.ndarray
     """Probability that what may not be used is called first; this comes to nothing."""
 
-    def sorts(self) -> dict[str, float]:
-        """Return the share of each sort of action."""
-        return dict(zip(CALLS, map(float, self.calls.mean(axis=0)), strict=True))
-
     def obedience(self) -> dict[str, float]:
         """Return the share of tasks in which it uses what is liked, what is to be left alone, and calls what may not be
         used."""
         return {name: float(getattr(self, name).mean()) for name in ("liked", "unwanted", "denied")}
-
-    def among(self, which: np.ndarray) -> Result:
-        """Return what it gets in some of the tasks."""
-        return Result(self.name, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
 
     def means(self) -> dict[str, float]:
         """Return the mean of each figure."""
@@ -198,22 +175,9 @@ def chosen(
         (shares * values).sum(axis=1)
         for values in (utilities, board.right, cost, latency, best, board.heeded > 0, board.heeded < 0)
     )
-    calls = (shares[:, :, None] * sorts_of(board)).sum(axis=1)
     never = np.zeros(len(shares))
-    figures = (utility, right, cost_usd, latency_s, chosen_best, calls, liked, unwanted)
+    figures = (utility, right, cost_usd, latency_s, chosen_best, shares, liked, unwanted)
     return Result(name, *figures, never if denied is None else denied)
-
-
-def sorts_of(board: Board) -> np.ndarray:
-    """Return (tasks, actions, CALLS): 1 where an action is of that sort. An expert that is both is the cheapest."""
-    experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
-    cheapest = one_hot(board, np.where(experts, -board.costs.mean(axis=2), -np.inf)) * experts
-    strongest = one_hot(board, np.where(experts, board.right, -np.inf)) * experts * (1 - cheapest)
-    columns = [np.array([name == sort for name in board.actions]) * board.open for sort in (*WAYS, "give_up")]
-    return np.stack(
-        [*columns[:-1], cheapest, strongest, experts - cheapest - strongest, columns[-1]],
-        axis=2,
-    )
 
 
 def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:

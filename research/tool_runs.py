@@ -1,4 +1,4 @@
-"""The runs of `training.tool_experiments`: what each of them reads, and how it is trained."""
+"""The runs of `research.tool_experiments`: what each of them reads, and how it is trained."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import yaml
 
+from research.let_through import let_through, verifier_named
+from research.spread import WHOLE
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.exports.golden import golden_trajectories
@@ -22,8 +24,6 @@ from training.checkpoint import check_folder
 from training.config import Config, RunSettings, SftConfig
 from training.config_file import read_config
 from training.conversations import Conversation, golden_conversations, read_conversations
-from training.let_through import let_through, verifier_named
-from training.spread import WHOLE
 from training.starting import run_program, write_json
 
 MODEL, TRAINED, OTHER = "model", "trained", "other"
@@ -180,18 +180,7 @@ def _prepare(path: Path, make: Callable[[], Iterable[Conversation]]) -> None:
 
 def model_of(run: Run, work: Path) -> Path:
     """The folder of a run's model."""
-    return beginning_of(run, work) if run.name == UNTRAINED else work / run.name / "model"
-
-
-def beginning_of(run: Run, work: Path) -> Path:
-    """The folder of the model that a run of SFT begins with: one of its own seed, where there are several."""
-    own = seeded_model(work, run.seed)
-    return own if own.is_dir() else work / MODEL
-
-
-def seeded_model(work: Path, seed: int) -> Path:
-    """The folder of a model whose random weights are of a seed."""
-    return work / (f"{MODEL}-{seed}" if seed else MODEL)
+    return work / MODEL if run.name == UNTRAINED else work / run.name / "model"
 
 
 def train(run: Run, series: Series, work: Path) -> None:
@@ -215,7 +204,7 @@ def fine_tuning(run: Run, series: Series, work: Path) -> SftConfig:
     """The configuration of a run of SFT."""
     config: SftConfig = read_config(series.sft, SftConfig)
     read = {"datasets": (), "conversations": (str(work / run.name / "conversations.jsonl"),)}
-    return _beginning(config, run, beginning_of(run, work), read)
+    return _beginning(config, run, work / MODEL, read)
 
 
 def closed_loop(run: Run, series: Series, work: Path) -> Config:

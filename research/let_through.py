@@ -1,4 +1,4 @@
-"""What a model would learn from had another verifier admitted the trajectories, or graded its own.
+"""What a model would learn from had another verifier admitted the trajectories.
 
 For each task there are the golden trajectory and wrong ones, labelled from their meaning before anybody judges them
 (toolscale/verify/weakened.py). The whole verifier lets the golden one through alone. Where a weakened one lets wrong
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,11 +20,9 @@ from toolscale.dataset.columns import task_of
 from toolscale.environment.world import World
 from toolscale.errors import UsageError
 from toolscale.exports.golden import golden_messages, opened_domains
-from toolscale.records import GoldenCall, Grade, Reading, Task, ToolCall
-from toolscale.rollout.domain import Domain
+from toolscale.records import GoldenCall, Task, ToolCall
 from toolscale.verify.judge import Judge
 from toolscale.verify.mutants import MutantMaker
-from toolscale.verify.readings import NO_READINGS
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 from toolscale.verify.weakened import VERIFIERS, WeakenedVerifier, trials
@@ -37,17 +35,6 @@ class LetThrough:
 
     conversation: Conversation
     wrong: bool
-
-
-class RowsOnly(Domain):
-    """A domain whose grades look at the rows at the end alone, as the verifier "state only" does."""
-
-    def grade(
-        self, task: Task, calls: Sequence[ToolCall], answer: str, readings: Mapping[str, Reading] = NO_READINGS
-    ) -> Grade:
-        """The grade of the whole verifier, with a score of 1 wherever the rows are right."""
-        graded = super().grade(task, calls, answer, readings)
-        return graded.model_copy(update={"score": int(graded.execution_correct), "undecided": False})
 
 
 def verifier_named(name: str) -> WeakenedVerifier:

@@ -1,4 +1,4 @@
-"""What runs of several seeds say together: means with 95 % intervals of Student's t, and who is ahead."""
+"""What runs of several seeds say together: means with 95 % intervals of Student's t."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ import numpy as np
 from scipy import stats
 
 FIGURES = ("utility", "share", "right", "cost_usd", "latency_s", "best")
-RIVAL = "tools, else cheapest"
-"""The rule that a user would begin with: it knows which tool fits and what experts cost, and nothing else."""
-AVERAGE, TOLD = "best for the average user", "tools, else by the wish"
-"""The best that reads no wish, and a rule that is told it."""
 TABLES = (
     *("a", "d", "third", "beyond", "wording", "weights", "strangers", "accurate", "thrifty", "hasty"),
     *("wished", "wished_strangers", "denied"),
@@ -21,10 +17,6 @@ WHOLE = "whole"
 """The kind of run that is the configuration itself, with the full reward; others are named by their reward."""
 FULL = "absolute"
 """Its reward."""
-CHAINED = "two_steps"
-"""The kind of run that has questions of two steps among its tasks."""
-PARTS = ("all", "both", "lacking")
-"""Its tables: all tasks, questions of two steps with both tools, and those that lack one."""
 Measured = Mapping[str, Mapping[str, Any]]
 """Name of a run, `kind-seed` -> what `experiments.measure` found."""
 Spread = tuple[float, float | None]
@@ -41,11 +33,6 @@ def means_of(found: Sequence[Any]) -> Any:
 def kind_of(name: str) -> str:
     """Return the kind of a run, from its name `kind-seed`."""
     return name.rpartition("-")[0]
-
-
-def seed_of(name: str) -> int:
-    """Return the seed of a run, from its name `kind-seed`."""
-    return int(name.rpartition("-")[2])
 
 
 def of_kind(measured: Measured, kind: str) -> list[Mapping[str, Any]]:
@@ -67,39 +54,6 @@ def shown(spread: Spread) -> str:
     return f"{mean:.1%} (one seed)" if half is None else f"{mean:.1%} ± {half:.1%}"
 
 
-def narrow(spread: Spread, most: float) -> bool:
-    """Whether the half width is known and at most this."""
-    return spread[1] is not None and spread[1] <= most
-
-
-def positive(values: Sequence[float]) -> bool | None:
-    """Whether values, one a seed, are surely above 0: by their 95 % interval. None: they are on average, and the
-    interval reaches 0 or there is one seed."""
-    mean, half = interval(values)
-    return (None if half is None or half >= mean else True) if mean > 0 else False
-
-
-def every(verdicts: Sequence[bool | None]) -> bool | None:
-    """Whether all of several things are so; None: none of them is not so, and some are not sure."""
-    return False if False in verdicts else None if None in verdicts else True
-
-
-def figures_of(measured: Measured, kind: str, table: str, policy: str, figure: str = "share") -> list[float]:
-    """Return one figure of one policy, seed by seed."""
-    return [row[figure] for run in of_kind(measured, kind) for row in run[table] if row["policy"] == policy]
-
-
-def leads(measured: Measured, kind: str, table: str, figure: str = "share", rival: str = RIVAL) -> list[float]:
-    """Return by how much the trained model has more than a rival, seed by seed."""
-    own, others = (figures_of(measured, kind, table, policy, figure) for policy in ("trained", rival))
-    return [one - other for one, other in zip(own, others, strict=True)]
-
-
-def ahead(measured: Measured, kind: str, table: str, figure: str = "share", rival: str = RIVAL) -> bool | None:
-    """Whether the trained model surely has more than a rival."""
-    return positive(leads(measured, kind, table, figure, rival))
-
-
 def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str, Spread]]:
     """Return policy -> figure -> (mean, half width), over the seeds of one kind of reward."""
     tables = [found[table] for found in of_kind(measured, kind)]
@@ -111,18 +65,13 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
     }
 
 
-def with_seeds_of(measured: Measured, kinds: Sequence[str]) -> Measured:
-    """Return the runs, of all kinds, with the seeds alone that these kinds have."""
-    seeds = {seed_of(name) for name in measured if kind_of(name) in kinds}
-    return {name: run for name, run in measured.items() if seed_of(name) in seeds}
-
-
 def rewards_of(measured: Measured) -> dict[str, dict[str, Any]]:
     """Return reward -> what its runs reach: figure -> (mean, half width) in words of training (`a`), on the clean split
     (`wording`) and there without wishes about single tools (`weights`), and `pairs`. The full reward comes first, with
     the seeds alone that the others have too."""
-    others = list(dict.fromkeys(kind_of(name) for name in measured if kind_of(name) not in (WHOLE, CHAINED)))
-    alike = with_seeds_of(measured, others)
+    others = list(dict.fromkeys(kind_of(name) for name in measured if kind_of(name) != WHOLE))
+    seeds = {name.rpartition("-")[2] for name in measured if kind_of(name) in others}
+    alike = {name: run for name, run in measured.items() if name.rpartition("-")[2] in seeds}
     return {
         FULL if kind == WHOLE else kind: {
             **{table: over_seeds(alike, kind, table)["trained"] for table in ("a", "wording", "weights")},
