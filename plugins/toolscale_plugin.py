@@ -1,5 +1,5 @@
 """ToolScale in the UI of Airflow: "Rejected tasks" in the navigation, on DAG runs and on task instances, "Quarantine",
-"Datasets", "Nights" and "Evaluations".
+"Nights" and "Evaluations".
 
 Every component of Airflow loads this file, and only the API server ever answers a request. So the pages, DuckDB and the
 templates are imported by the first request, in a thread of their own, and not here.
@@ -58,7 +58,6 @@ VIEWS = [
         icon="toolscale/static/rejected-tasks.svg",
     ),
     _view("Quarantine", "quarantine", "quarantine", "nav", category="browse", icon="toolscale/static/quarantine.svg"),
-    _view("Datasets", "datasets", "datasets", "nav", category="browse", icon="toolscale/static/datasets.svg"),
     _view("Nights", "nights", "nights", "nav", category="browse", icon="toolscale/static/nights.svg"),
     _view(
         "Evaluations", "evaluations", "evaluations", "nav", category="browse", icon="toolscale/static/evaluations.svg"

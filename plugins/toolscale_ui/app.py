@@ -15,10 +15,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from toolscale.environment.registry import discover
 from toolscale.errors import StorageError
-from toolscale_ui.card import rendered_card
+from toolscale_ui.card import Cards, rendered_card
 from toolscale_ui.data_folder import DataFolder
-from toolscale_ui.datasets import PAGE_RUNS, Datasets
-from toolscale_ui.diff import Diffs
 from toolscale_ui.evaluations import Evaluations
 from toolscale_ui.gates import QUARANTINE
 from toolscale_ui.nights import Nights
@@ -26,7 +24,6 @@ from toolscale_ui.pages import (
     case_link,
     render,
     view_of_case,
-    view_of_diff,
     view_of_evaluations,
     view_of_nights,
     view_of_rejects,
@@ -40,7 +37,6 @@ STATIC = {
     "toolscale.js": "text/javascript",
     "rejected-tasks.svg": "image/svg+xml",
     "quarantine.svg": "image/svg+xml",
-    "datasets.svg": "image/svg+xml",
     "nights.svg": "image/svg+xml",
     "evaluations.svg": "image/svg+xml",
 }
@@ -67,10 +63,9 @@ class Contents:
     """What is read from the data folder."""
 
     rejects: Rejects
-    datasets: Datasets
+    cards: Cards
     nights: Nights
     evaluations: Evaluations
-    diffs: Diffs
     quarantine: Quarantine
 
 
@@ -89,7 +84,6 @@ def create_app(
     open_folder = _opener(data, environments)
     _add_rejects(app, open_folder)
     _add_quarantine(app, open_folder, decider)
-    _add_datasets(app, open_folder)
     _add_nights(app, open_folder)
     _add_evaluations(app, open_folder)
 
@@ -188,26 +182,15 @@ def _no_case(query: Query) -> Response:
     return _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
 
 
-def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
-    @app.get("/datasets")
-    def datasets(request: Request) -> Response:
-        found, page = open_folder().datasets, Query.of(request.query_params).page
-        runs, total = found.page(page)
-        pages = -(-total // PAGE_RUNS)
-        return _page(
-            "datasets.jinja",
-            runs=runs,
-            total=total,
-            page=page,
-            pages=pages,
-            corrupt=found.corrupt,
-            data=found.folder.shown,
-        )
+def _add_nights(app: FastAPI, open_folder: Opener) -> None:
+    @app.get("/nights")
+    def nights(request: Request) -> Response:
+        return _page("nights.jinja", **view_of_nights(open_folder().nights, Query.of(request.query_params).page))
 
     @app.get("/card")
     def card(run: str = "", domain: str = "") -> Response:
         try:
-            run_id, text = open_folder().datasets.card(run, domain)
+            run_id, text = open_folder().cards.card(run, domain)
         except KeyError:
             return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
         return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text, run, domain))
@@ -215,23 +198,10 @@ def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
     @app.get("/plot")
     def plot(run: str = "", domain: str = "", name: str = "") -> Response:
         try:
-            image = open_folder().datasets.plot(run, domain, name)
+            image = open_folder().cards.plot(run, domain, name)
         except KeyError:
             return Response(status_code=404)
         return Response(image, media_type="image/png")
-
-
-def _add_nights(app: FastAPI, open_folder: Opener) -> None:
-    @app.get("/nights")
-    def nights(request: Request) -> Response:
-        return _page("nights.jinja", **view_of_nights(open_folder().nights, Query.of(request.query_params).page))
-
-    @app.get("/diff")
-    def diff(before: str = "", after: str = "") -> Response:
-        try:
-            return _page("diff.jinja", **view_of_diff(open_folder().diffs, before, after))
-        except KeyError:
-            return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
 
 
 def _add_evaluations(app: FastAPI, open_folder: Opener) -> None:
@@ -254,9 +224,7 @@ def _opener(data: str, environments: Path | None) -> Opener:
     def open_folder() -> Contents:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
         quarantine = Quarantine(lambda: discover(environments))
-        return Contents(
-            Rejects(folder), Datasets(folder), Nights(folder), Evaluations(folder), Diffs(folder), quarantine
-        )
+        return Contents(Rejects(folder), Cards(folder), Nights(folder), Evaluations(folder), quarantine)
 
     return open_folder
 

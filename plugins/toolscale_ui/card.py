@@ -1,14 +1,54 @@
-"""The card of a dataset as a page: Markdown without HTML, its plots through a route of ours."""
+"""The card of a dataset of a run as a page: Markdown without HTML, its plots through a route of ours."""
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlencode
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from toolscale_ui.datasets import PLOT
+from toolscale_ui.data_folder import DataFolder
+from toolscale_ui.rejects import DAG_ID
+from toolscale_ui.run_file import RunFile, run_of
+
+PLOT = re.compile(r"(?:[A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+\.png")
+"""Images that a card may show; all lie in `plots/`, or one folder deeper."""
+
+
+class Cards:
+    """The cards of all runs below a data folder. Threads may share it: it keeps nothing."""
+
+    def __init__(self, folder: DataFolder):
+        self.folder = folder
+
+    def card(self, run: str, domain: str) -> tuple[str, str]:
+        """Return the run id and the text of a card. KeyError if there is no such dataset: both names are looked up
+        before they make a path."""
+        run_id = self._known_run(run).run_id
+        text = self.folder.read(f"{self._dataset(run, domain)}/README.md").decode(errors="replace")
+        return run_id, text
+
+    def plot(self, run: str, domain: str, name: str) -> bytes:
+        """Return an image of a card. KeyError if there is no such dataset, or it may not be shown."""
+        self._known_run(run)
+        if not PLOT.fullmatch(name):
+            raise KeyError(name)
+        return self.folder.read(f"{self._dataset(run, domain)}/plots/{name}")
+
+    def _known_run(self, folder: str) -> RunFile:
+        file = self.folder.listing()["run"][f"runs/{folder}/run.json"]
+        run = self.folder.parsed([file], run_of).get(file.path)
+        if not isinstance(run, RunFile) or run.dag_id != DAG_ID:
+            raise KeyError(folder)
+        return run
+
+    def _dataset(self, run: str, domain: str) -> str:
+        listing = self.folder.listing()
+        home = f"runs/{run}/{domain}" if domain else f"runs/{run}"
+        file = listing["manifest" if domain else "combined"][f"{home}/dataset/manifest.json"]
+        return file.path.removesuffix("/manifest.json")
 
 
 def rendered_card(text: str, run: str, domain: str) -> Markup:

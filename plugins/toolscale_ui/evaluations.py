@@ -10,13 +10,15 @@ from typing import Any
 from toolscale_ui.data_folder import DataFolder, Listing
 from toolscale_ui.lineage import MOST_TEXT
 from toolscale_ui.run_file import sayable
-from toolscale_ui.sparkline import Sparkline, sparkline
 
 PAGE_EVALUATIONS = 20
 """Evaluations of one page."""
 MOST_DRAWN = 60
 """Evaluations in a trend: the latest ones."""
 MOST_BENCHMARKS = 24
+
+BOX, MARGIN = (200, 44), 5
+"""Width and height of the drawing of a trend, and what is left free around it."""
 
 TRAINED, SHOWN = "trained", ("accepted", "untrained", "idle", "golden")
 """The policy that is evaluated, and those that are shown beside it."""
@@ -87,7 +89,10 @@ class Trend:
     """How many were worse than the one accepted before."""
     is_refused: bool
     """Whether the last one was."""
-    line: Sparkline
+    points: Sequence[tuple[float, float]]
+    """In BOX: numbers only, so that nothing from data reaches the drawing."""
+    dots: Sequence[tuple[float, float, bool]]
+    """Those that are drawn as one, and whether it was refused: the refused ones, and the last."""
 
     @property
     def words(self) -> str:
@@ -169,8 +174,23 @@ def trends_of(evaluations: Sequence[Evaluation]) -> list[Trend]:
     for name, all_points in sorted(points.items())[:MOST_BENCHMARKS]:
         drawn = all_points[-MOST_DRAWN:]
         values, marked = [value for value, _ in drawn], [worse for _, worse in drawn]
-        trends.append(Trend(name, values, sum(marked), marked[-1], sparkline(values, marked)))
+        line = _line(values)
+        dots = [(*point, mark) for point, mark in zip(line, marked, strict=True) if mark or point == line[-1]]
+        trends.append(Trend(name, values, sum(marked), marked[-1], line, dots))
     return trends
+
+
+def _line(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Where values stand in BOX, from left to right."""
+    low, span = min(values), max(values) - min(values)
+    wide, high = (side - 2 * MARGIN for side in BOX)
+    return [
+        (
+            round(MARGIN + wide * (place / (len(values) - 1) if len(values) > 1 else 0.5), 1),
+            round(MARGIN + high * (1 - (value - low) / span if span else 0.5), 1),
+        )
+        for place, value in enumerate(values)
+    ]
 
 
 def gate_of(content: bytes) -> Gate | str:

@@ -9,8 +9,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from toolscale.dataset.runs import FINISHED
+from toolscale_ui.changes import (
+    ACCEPTED,
+    GATE,
+    KILLED,
+    TASKS,
+    Figure,
+    changes_of,
+    nights_before,
+)
 from toolscale_ui.data_folder import DataFile, DataFolder, Listing
-from toolscale_ui.datasets import quality_of
 from toolscale_ui.drift import MOST_NIGHTS, Change
 from toolscale_ui.lineage import (
     MOST_TEXT,
@@ -22,24 +30,9 @@ from toolscale_ui.lineage import (
     trained_on_of,
     trainings_by_dataset,
 )
-from toolscale_ui.outcome import Ended, Judged, Made, ended_of, judged_of, made_of, moment_of, together
+from toolscale_ui.outcome import Ended, Judged, Made, ended_of, judged_of, made_of, moment_of, quality_of, together
 from toolscale_ui.rejects import DAG_ID
 from toolscale_ui.run_file import RunFile, run_of
-from toolscale_ui.trend import (
-    ACCEPTED,
-    FIGURES,
-    GATE,
-    KILLED,
-    MOST_SERIES,
-    TASKS,
-    Figure,
-    Trend,
-    changes_of,
-    most_failed,
-    nights_before,
-    of_gate,
-    trend_of,
-)
 
 Value = TypeVar("Value")
 
@@ -122,10 +115,6 @@ class NightsPage:
     """What is shown."""
 
     nights: Sequence[Night]
-    trends: Sequence[tuple[Sequence[Night], Sequence[Trend]]]
-    """Of each kind of request: its nights, newest first, and the trend of each figure."""
-    left_out: int
-    """Kinds of requests whose trends are not drawn."""
     total: int
     page: int
     problems: Mapping[str, str]
@@ -152,24 +141,8 @@ class Nights:
         shown = runs[end - PAGE_NIGHTS : end]
         found = reading.nights([*shown, *[night for night in runs[end:] if night.run.night][:LOOK_BACK]])
         nights = found[: len(shown)]
-        by_series: dict[tuple[Any, ...], list[Night]] = {}
-        for night in nights:
-            if night.series:
-                by_series.setdefault(night.series, []).append(night)
-        gates = {series: most_failed(alike) for series, alike in by_series.items()}
-        nights = [
-            replace(night, changes=changes_of(night, nights_before(night, found), gates.get(night.series or (), ())))
-            for night in nights
-        ]
-        trends = []
-        for series in list(by_series)[:MOST_SERIES]:
-            alike = [night for night in nights if night.series == series]
-            told = (
-                trend_of(figure, alike, [night.changes for night in alike])
-                for figure in (*FIGURES, *map(of_gate, gates[series]))
-            )
-            trends.append((alike, [trend for trend in told if trend]))
-        return NightsPage(nights, trends, max(0, len(by_series) - MOST_SERIES), len(runs), number, reading.problems)
+        nights = [replace(night, changes=changes_of(night, nights_before(night, found))) for night in nights]
+        return NightsPage(nights, len(runs), number, reading.problems)
 
 
 class _Reading:

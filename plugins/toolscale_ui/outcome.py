@@ -14,7 +14,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolscale.records import Manifest
-from toolscale_ui.datasets import Quality
 from toolscale_ui.gates import place
 
 MOST_COUNT = 10**15
@@ -39,6 +38,20 @@ class Made:
     """Gate -> candidates that it rejected, the most first."""
     bytes: int
 
+    @property
+    def domains(self) -> list[str]:
+        """Their names."""
+        return [domain for domain, *_ in self.asked]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What `quality.json` says: whether the dataset passed, and why not."""
+
+    passed: bool
+    reasons: Sequence[str]
+    figures: Mapping[str, float]
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -47,6 +60,8 @@ class Judged:
     passed: bool
     accepted: float | None
     kill_rate: float | None
+    reasons: Sequence[str] = ()
+    """Why it did not pass."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +113,16 @@ def together(parts: Sequence[Made]) -> Made | None:
     return Made("", asked, tasks, candidates, rejected, _most_first(failed), size)
 
 
+def quality_of(content: bytes) -> Quality:
+    """Return what a `quality.json` says; one that cannot be read did not pass, and has no figures."""
+    try:
+        about = json.loads(content)
+        figures = {str(name): float(value) for name, value in about["figures"].items()}
+        return Quality(bool(about["passed"]), [str(reason) for reason in about["reasons"]], figures)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Quality(False, ["quality.json cannot be read: clear quality_gate to write it again"], {})
+
+
 def judged_of(qualities: Sequence[Quality]) -> Judged | None:
     """Return what several quality gates found; None if there was none, or one cannot be read. A figure that one of them
     does not have is not told."""
@@ -107,7 +132,8 @@ def judged_of(qualities: Sequence[Quality]) -> Judged | None:
     for name in ("accepted_share", "kill_rate"):
         shares = [quality.figures.get(name, -1.0) for quality in qualities]
         lowest.append(min(shares) if all(0 <= share <= 1 for share in shares) else None)
-    return Judged(all(quality.passed for quality in qualities), *lowest)
+    reasons = [reason for quality in qualities for reason in quality.reasons]
+    return Judged(all(quality.passed for quality in qualities), *lowest, reasons)
 
 
 def ended_of(content: bytes) -> Ended | str:

@@ -90,7 +90,7 @@ def keep(page: Page, name: str) -> None:
 
 
 def nav_path(page: str, query: str = "") -> str:
-    """Return the address of one of our pages in the navigation: `rejects`, `quarantine`, `datasets`, with its query."""
+    """Return the address of one of our pages in the navigation: `rejects`, `quarantine`, `nights`, with its query."""
     entry = {"rejects": "rejected-tasks"}.get(page, page)
     return f"/plugin/{entry}/toolscale/{page}{'?' if query else ''}{query}"
 

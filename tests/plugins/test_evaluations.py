@@ -67,7 +67,7 @@ def test_evaluations_are_listed_newest_first_with_the_trend_of_those_that_the_ga
         "Right answers on heldout over 2 evaluations, the oldest first: from 50.0 % to 25.0 %; "
         "1 marked as worse than the one accepted before"
     )
-    assert [dot.marked for dot in trend.line.dots] == [True]
+    assert [refused for *_, refused in trend.dots] == [True]
 
 
 def test_the_page_shows_figures_the_word_of_the_gate_and_reports(evaluated: Path) -> None:

@@ -100,8 +100,8 @@ def test_the_keyboard_walks_over_rows_and_nothing_from_data_runs(airflow: LiveAi
         expect(frame.get_by_role("link", name="4", exact=True)).to_be_focused()
         page.keyboard.press("Enter")
         expect(our_frame(page, "case").get_by_role("heading", name="Candidate 4")).to_be_visible()
-        page.goto(nav_path("datasets"))
-        expect(our_frame(page, "datasets").get_by_role("heading", name="2 runs")).to_be_visible()
+        page.goto(nav_path("nights"))
+        expect(our_frame(page, "nights").get_by_role("heading", name="2 runs")).to_be_visible()
         assert said == []
 
 

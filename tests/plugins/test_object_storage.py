@@ -9,9 +9,9 @@ from pathlib import Path
 import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
-from scheduled_runs import MONDAY, reject, write_shard
+from scheduled_runs import MONDAY, TUESDAY, reject, write_shard
+from toolscale_ui.card import Cards
 from toolscale_ui.data_folder import DataFolder
-from toolscale_ui.datasets import Datasets
 from toolscale_ui.nights import Nights
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import Rejects
@@ -38,14 +38,12 @@ def bucket(data: Path, mock_dataset: Path, monkeypatch: pytest.MonkeyPatch) -> I
     server.stop()
 
 
-def test_rejects_and_datasets_are_read_from_object_storage(bucket: str, tmp_path: Path) -> None:
+def test_rejects_nights_and_cards_are_read_from_object_storage(bucket: str, tmp_path: Path) -> None:
     folder = DataFolder(bucket, listing_seconds=0)
     rejects = Rejects(folder)
     assert [row["number"] for row in rejects.page(Query()).rows] == [3, 4, 1, 2, 5]
     row = rejects.case(MONDAY, "finance", 5)
     assert row is not None and row["path"] == "runs/monday/finance/rejects/finance-001.parquet"
-    (tuesday, _), _ = Datasets(folder).page(1)
-    assert sum(tuesday.parts[1].tiers.values()) == 10
     store = fsspec.filesystem("s3", skip_instance_cache=True)
     store.pipe(f"{bucket}/training/mine/trained_on.json", b'{"sha256": null}')
     store.pipe(f"{bucket}/runs/monday/finished.json", b'{"finished": "2026-11-16T02:30:05+00:00", "complete": false}')
@@ -54,6 +52,7 @@ def test_rejects_and_datasets_are_read_from_object_storage(bucket: str, tmp_path
         ("tuesday", "in progress", 10),
         ("monday", "ended", None),
     ]
+    assert Cards(folder).card("tuesday", "mock")[0] == TUESDAY
     store.put(
         str(write_shard(tmp_path, "monday", MONDAY, 2, [reject(7, "novel")])),
         f"{bucket}/runs/monday/finance/rejects/finance-002.parquet",

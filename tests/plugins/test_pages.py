@@ -77,7 +77,6 @@ def test_the_list_shows_rejects_with_links_that_keep_the_selection(data: Path) -
         "/rejects",
         f"/case?at_run={TUESDAY.replace('+', '%2B')}&at_domain=finance&at_number=4",
         f"/rejects?run_id={HOSTILE}",
-        "/datasets",
         "/nights",
     ],
 )
@@ -87,7 +86,7 @@ def test_everything_that_comes_from_data_or_an_address_is_escaped(data: Path, pa
     page = pages(data).get(path).text
     assert page.count("<script") == 1 and "<img" not in page
     assert "&lt;script&gt;alert(1)" in page
-    assert path in ("/datasets", "/nights") or "{{ 7*7 }}" in page
+    assert path == "/nights" or "{{ 7*7 }}" in page
     assert " style=" not in page and not re.search(r"\son\w+=", page.split("<main>")[1].replace("onerror=alert", ""))
 
 
@@ -128,7 +127,6 @@ def test_an_empty_page_says_why_and_what_to_do(data: Path, parameters: dict[str,
 def test_before_the_first_run_every_page_says_what_to_trigger(tmp_path: Path) -> None:
     client = pages(tmp_path)
     assert "Trigger the Dag synthesize_dataset" in client.get("/rejects").text
-    assert "Trigger the Dag synthesize_dataset" in client.get("/datasets").text
     assert "No night yet" in client.get("/nights").text
     assert client.get("/case?at_run=x&at_domain=y&at_number=-5").status_code == 404
     assert client.get("/card?run=x").status_code == 404
@@ -148,7 +146,7 @@ def test_rows_with_empty_cells_and_half_characters_are_shown(data: Path) -> None
     about.write_text(about.read_text().replace('"domains": [', '"domains": ["\\udfff", '))
     client = pages(data)
     assert "6 rejected tasks" in client.get("/rejects?evolution=%00&evolution=").text
-    assert client.get("/rejects?intent=%00").status_code == client.get("/datasets").status_code == 200
+    assert client.get("/rejects?intent=%00").status_code == client.get("/nights").status_code == 200
     assert (
         "Candidate 8" in client.get("/case", params={"at_run": TUESDAY, "at_domain": "finance", "at_number": "8"}).text
     )
@@ -167,7 +165,7 @@ def test_a_corrupt_file_is_named_above_the_rest(data: Path) -> None:
 def test_data_that_cannot_be_reached_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file, not a folder")
     for address in (str(tmp_path / "data"), "nosuchscheme://bucket/x"):
-        for path in ("/rejects", "/datasets", "/nights", "/case?at_number=1", "/card?run=x"):
+        for path in ("/rejects", "/nights", "/case?at_number=1", "/card?run=x"):
             answer = pages(address).get(path)
             assert (answer.status_code, "The data cannot be reached" in answer.text, "Traceback" in answer.text) == (
                 503,
