@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from eval.statistics import wilson
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.figures import DatasetRows
@@ -183,7 +184,7 @@ def _share(sums: Sums) -> Share:
     """A share from 0 to 1. All and nothing have Wilson's interval over clusters, as every other one has no width."""
     found = _ratio(sums)
     if found.value in (0.0, 1.0):
-        return Share(found.value, *_wilson(round(found.value * len(sums)), len(sums)))
+        return Share(found.value, *wilson(round(found.value * len(sums)), len(sums)))
     return Share(found.value, max(0.0, found.low), min(1.0, found.high))
 
 
@@ -193,7 +194,7 @@ def _difference(sums: Sums) -> Share:
     v - w(1 + v) to v + w(1 - v)."""
     found = _ratio(sums)
     if found.high - found.low < ALIKE:
-        value, most = found.value, _wilson(0, len(sums))[1]
+        value, most = found.value, wilson(0, len(sums))[1]
         return Share(value, value - most * (1 + value), value + most * (1 - value))
     return Share(found.value, max(-1.0, found.low), min(1.0, found.high))
 
@@ -208,11 +209,6 @@ def _ratio(sums: Sums) -> Share:
     error = np.sqrt(count / (count - 1) * (off**2).sum()) / sums[:, 1].sum()
     half = float(stats.t.ppf(0.975, count - 1) * error)
     return Share(value, value - half, value + half)
-
-
-def _wilson(done: int, clusters: int) -> tuple[float, float]:
-    found = stats.binomtest(done, clusters).proportion_ci(method="wilson")
-    return float(found.low), float(found.high)
 
 
 def _value(sums: Sums) -> float:

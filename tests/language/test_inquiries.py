@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from bench.inquiries import HELD_OUT, SEEN, Understood, understand_corpus
+from research.inquiries import HELD_OUT, SEEN, Understood, understand_corpus
 from toolscale.language.inquiries import Inquiry, besides_questions, read_inquiry
 from toolscale.records import Reply
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from bench.answers import HELD_OUT, SEEN, Corpus, measure, read_answers
+from research.answers import HELD_OUT, SEEN, Corpus, measure, read_answers
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from courts import Court, OpenCourt, failures, first
 
-from bench.weakened import BEGIN, END, PAGE, percent, replace_section, section
+from research.tables import replace_section
+from research.weakened import PAGE, SECTION, percent, section
 from toolscale.canonical import canonical_json
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
@@ -171,7 +172,7 @@ def test_the_committed_table_is_about_these_verifiers() -> None:
     page = PAGE.read_text(encoding="utf-8")
     rows = [
         re.split(r" *\| *", line)[1:-1]
-        for line in page.partition(BEGIN)[2].partition(END)[0].splitlines()
+        for line in page.partition(f"<!-- {SECTION}: begin")[2].partition("<!--")[0].splitlines()
         if line.startswith("| ")
     ]
     assert [(name, what) for name, what, *_ in rows[1:]] == [(verifier.name, verifier.what) for verifier in VERIFIERS]
@@ -180,11 +181,12 @@ def test_the_committed_table_is_about_these_verifiers() -> None:
 
 def test_a_table_replaces_the_one_before(finance: dict[str, WeakenedResult]) -> None:
     made = section("finance", 60, 5, tuple(finance.values()))
-    page = replace_section(f"above\n{BEGIN}\nold\n{END}\nbelow\n", made)
-    assert page == f"above\n{BEGIN}\n{made}\n{END}\nbelow\n"
-    assert replace_section(page, made) == page
+    begin, end = f"<!-- {SECTION}: begin; written by a program -->", f"<!-- {SECTION}: end -->"
+    page = replace_section(f"above\n{begin}\nold\n{end}\nbelow\n", SECTION, made)
+    assert page == f"above\n{begin}\n{made}\n{end}\nbelow\n"
+    assert replace_section(page, SECTION, made) == page
     with pytest.raises(ValueError, match="once each"):
-        replace_section("a page without markers", made)
+        replace_section("a page without markers", SECTION, made)
 
 
 def test_only_all_is_a_hundred_percent() -> None:

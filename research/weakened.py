@@ -1,7 +1,7 @@
-"""`python -m bench.weakened`: how much weaker the verifier is without each of its checks; exit status 1 if the whole
+"""`python -m research.weakened`: how much weaker the verifier is without each of its checks; exit status 1 if the whole
 verifier is wrong about a trajectory, or if the loss of a check does not show.
 
-python -m bench.weakened [--domain finance] [--tasks 300] [--seed 1] [--write]
+python -m research.weakened [--domain finance] [--tasks 300] [--seed 1] [--write]
 """
 
 from __future__ import annotations
@@ -13,27 +13,15 @@ from pathlib import Path
 
 import click
 
+from research.tables import replace_section, table
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.verify.weakened import WeakenedResult, measure
 
 PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "verifier.md"
-BEGIN = "<!-- weakened verifiers: begin; written by `python -m bench.weakened --write` -->"
-END = "<!-- weakened verifiers: end -->"
-
-
-def table(results: Sequence[WeakenedResult]) -> str:
-    """Return the results as a markdown table, one line a verifier."""
-    lines = [
-        "| verifier | what it compares | wrong killed | idle agents killed | right accepted |",
-        "|---|---|---:|---:|---:|",
-    ]
-    for result in results:
-        shares = " | ".join(
-            percent(share) for share in (result.wrong_killed, result.idle_killed, result.right_accepted)
-        )
-        lines.append(f"| {result.name} | {result.what} | {shares} |")
-    return "\n".join(lines)
+SECTION = "weakened verifiers"
+"""Of the page, which `--write` replaces."""
+HEADS = ("verifier", "what it compares", ">wrong killed", ">idle agents killed", ">right accepted")
 
 
 def percent(share: float) -> str:
@@ -42,20 +30,14 @@ def percent(share: float) -> str:
 
 
 def section(domain: str, tasks: int, seed: int, results: Sequence[WeakenedResult]) -> str:
-    """Return what stands between the two markers."""
+    """Return what stands in the section."""
     draw = results[0]
     counts = f"{draw.wrong:,} wrong trajectories, {draw.idle:,} of them idle agents, and {draw.right:,} right ones"
-    return f"{domain}, {tasks} accepted tasks of seed {seed}: {counts}.\n\n{table(results)}"
-
-
-def replace_section(page: str, made: str) -> str:
-    """Return the page with what stands between its markers replaced. Raises ValueError if it has not each of them once,
-    in order."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in after or END in after:
-        raise ValueError(f"the page needs {BEGIN!r} and then {END!r}, once each")
-    return f"{before}{BEGIN}\n{made}\n{END}{after}"
+    rows = [
+        (each.name, each.what, *map(percent, (each.wrong_killed, each.idle_killed, each.right_accepted)))
+        for each in results
+    ]
+    return f"{domain}, {tasks} accepted tasks of seed {seed}: {counts}.\n\n{table(HEADS, rows)}"
 
 
 @click.command()
@@ -73,7 +55,7 @@ def main(domain: str, tasks: int, seed: int, write: bool) -> None:
     made = section(domain, tasks, seed, (full, *weakened))
     click.echo(made)
     if write:
-        PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), made), encoding="utf-8")
+        PAGE.write_text(replace_section(PAGE.read_text(encoding="utf-8"), SECTION, made), encoding="utf-8")
     unnoticed = [result.name for result in weakened if not result.visibly_weaker]
     if full.wrong_killed < 1 or full.right_accepted < 1:
         click.echo("the full verifier judges a trajectory wrongly", err=True)

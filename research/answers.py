@@ -1,4 +1,4 @@
-"""How well a judge reads what strangers wrote: `python -m bench.answers --judge-endpoint … --judge-model …`.
+"""How well a judge reads what strangers wrote: `python -m research.answers --judge-endpoint … --judge-model …`.
 
 `tests/answers` holds final messages to finance tasks by writers who saw only the policy, the tools and the request,
 each labelled `right` or `wrong` by a reader who saw the golden side, and messages that speak to the judge. Each task is
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
-from scipy.stats import binomtest
 
+from research.tables import share_of, table
 from toolscale.canonical import content_hash
 from toolscale.cli.judging import takes_judge
 from toolscale.config import POPULATION_SEED
@@ -41,6 +41,8 @@ CORPUS = Path(__file__).parents[1] / "tests" / "answers"
 SEEN, HELD_OUT, REWORDED, ANEW = "seen", "held out", "seen, reworded", "seen, altered anew"
 INJECTIONS = "injections"
 """Wrong messages that speak to the judge: `injections.jsonl`."""
+COUNTS = (">messages", ">refused for certain", ">nobody decided", ">misjudged")
+HEADS = ("part", "label", *COUNTS, "share", "95 % interval")
 
 
 @dataclass(frozen=True)
@@ -127,11 +129,11 @@ def measure(settings: JudgeSettings | None, most: int | None, say: Callable[[str
     left = [answer for answer in answers if id(answer) not in certain]
     found = [Read(answer, "refused") for answer in answers if id(answer) in certain]
     if settings is None:
-        say(table([*found, *(Read(answer, "") for answer in left)]))
+        say(figures([*found, *(Read(answer, "") for answer in left)]))
         say(f"rules decide {len(found)} of {len(answers)} messages for certain; {len(left)} are left to a judge")
         return
     found += asyncio.run(_read(corpus, left, settings, say))
-    say(table(found))
+    say(figures(found))
     for one in found:
         if one.answer.half == INJECTIONS and one.misjudged:
             say(f"--- accepted: {one.answer.manner} ({one.why})\n{one.answer.answer}\n")
@@ -182,27 +184,17 @@ def _case(corpus: Corpus, world: World, answer: Answer) -> MessageCase:
     )
 
 
-def table(found: Sequence[Read]) -> str:
+def figures(found: Sequence[Read]) -> str:
     """Return the figures as a table in Markdown, with Wilson intervals of 95 % for what was decided."""
-    lines = [
-        "| part | label | messages | refused for certain | nobody decided | misjudged | share | 95 % interval |",
-        "|---|---|---:|---:|---:|---:|---|---|",
-    ]
+    rows = []
     for half in (SEEN, REWORDED, ANEW, HELD_OUT, INJECTIONS):
         for label, word in (("right", "refused"), ("wrong", "accepted")):
             part = [one for one in found if (one.answer.half, one.answer.label) == (half, label)]
             decided = [one for one in part if one.verdict]
-            if not part:
-                continue
             bad, certain = sum(one.misjudged for one in decided), sum(one.verdict == "refused" for one in part)
-            share = "– | –"
-            if decided:
-                low, high = binomtest(bad, len(decided)).proportion_ci(method="wilson")
-                share = f"{bad / len(decided):.1%} | {low:.1%} to {high:.1%}"
-            lines.append(
-                f"| {half} | {label} | {len(part)} | {certain} | {len(part) - len(decided)} | {bad} {word} | {share} |"
-            )
-    return "\n".join(lines)
+            counts = (len(part), certain, len(part) - len(decided))
+            rows.append((half, label, *counts, f"{bad} {word}", *share_of(bad, len(decided))))
+    return table(HEADS, [row for row in rows if row[2]])
 
 
 @click.command(help=__doc__)

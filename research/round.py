@@ -1,4 +1,4 @@
-"""The recorded round of strangers, graded again: `python -m bench.round`.
+"""The recorded round of strangers, graded again: `python -m research.round`.
 
 `tests/answers/round` holds tasks of finance as they were asked, what solvers did with them, and the grades that it got.
 The id of a task depends on its environment, so all ids change whenever a file of finance does; `--write` writes those

@@ -1,4 +1,4 @@
-"""How well the embedded person of a dialogue understands what is asked: `python -m bench.inquiries`.
+"""How well the embedded person of a dialogue understands what is asked: `python -m research.inquiries`.
 
 `tests/inquiries` holds messages that four writers wrote as service desks would, to 240 openings of dialogues of ten
 domains: they saw the opening, the policy and the tools. A reader who saw what the person can tell said of each message
@@ -17,15 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from scipy.stats import binomtest
 
+from research.tables import replace_section, share_of, table
 from toolscale.language.inquiries import Inquiry, read_inquiry
 from toolscale.records import Reply
 
 CORPUS = Path(__file__).parents[1] / "tests" / "inquiries"
 GUIDE = Path(__file__).parents[1] / "docs" / "measurements" / "dialogues.md"
 SEEN, HELD_OUT = "seen", "held out"
-MARKS = "<!-- questions: begin", "<!-- questions: end"
+SECTION = "questions"
+"""Of the page, which `--write` replaces."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,15 @@ class Understood:
 
 
 FAULTS = ("ended", "went on", "untold", "unasked")
+HEADS = (
+    "half",
+    "message",
+    ">messages",
+    ">misunderstood",
+    ">share",
+    "95 % interval",
+    *(f">{fault}" for fault in FAULTS),
+)
 
 
 def understand_corpus() -> Iterator[Understood]:
@@ -66,21 +76,16 @@ def understand_corpus() -> Iterator[Understood]:
         yield Understood(_half(line["task"]), line["kind"], line["message"], line["asks"], tells, may, inquiry)
 
 
-def table(understood: list[Understood]) -> str:
+def figures(understood: list[Understood]) -> str:
     """Return the figures as a table in Markdown, with Wilson intervals of 95 %."""
-    lines = [
-        "| half | message | messages | misunderstood | share | 95 % interval | " + " | ".join(FAULTS) + " |",
-        "|---|---|--:|--:|--:|---|" + "--:|" * len(FAULTS),
-    ]
+    rows = []
     for half in (SEEN, HELD_OUT):
         for kind in ("all", "some", "later", "last"):
             part = [one for one in understood if (one.half, one.kind) == (half, kind)]
             bad = sum(one.fault is not None for one in part)
-            low, high = binomtest(bad, len(part)).proportion_ci(method="wilson")
-            counts = " | ".join(str(sum(one.fault == fault for one in part)) for fault in FAULTS)
-            share = f"{bad / len(part):.1%} | {low:.1%} to {high:.1%}"
-            lines.append(f"| {half} | {kind} | {len(part)} | {bad} | {share} | {counts} |")
-    return "\n".join(lines)
+            counts = [sum(one.fault == fault for one in part) for fault in FAULTS]
+            rows.append((half, kind, len(part), bad, *share_of(bad, len(part)), *counts))
+    return table(HEADS, rows)
 
 
 def _lines(name: str) -> Iterator[dict[str, Any]]:
@@ -103,11 +108,10 @@ def main(cases: bool, write: bool) -> None:
             click.echo(
                 f"--- {one.fault}: {', '.join(sorted(one.tells))} | {', '.join(one.inquiry.about)}\n{one.message}\n"
             )
-    click.echo(table(understood))
+    made = figures(understood)
+    click.echo(made)
     if write:
-        text = GUIDE.read_text()
-        begin, end = (text.index(mark) for mark in MARKS)
-        GUIDE.write_text(f"{text[: text.index(chr(10), begin) + 1]}{table(understood)}\n{text[end:]}")
+        GUIDE.write_text(replace_section(GUIDE.read_text(encoding="utf-8"), SECTION, made), encoding="utf-8")
 
 
 if __name__ == "__main__":

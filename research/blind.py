@@ -1,4 +1,4 @@
-"""How far our requests pass for people's: `python -m bench.blind COMMAND`.
+"""How far our requests pass for people's: `python -m research.blind COMMAND`.
 
     wishes DATASET...            the wishes of some tasks, for a writer of the control
     page DATASET... --people F   a page of numbered messages, ours among people's (and the control's), for readers
@@ -26,8 +26,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 import click
-from scipy.stats import binomtest, t
+from scipy.stats import t
 
+from eval.statistics import wilson
 from toolscale.canonical import stable_int
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import read_dataset
@@ -236,7 +237,7 @@ def _pairs_read(key: Sequence[Mapping[str, Any]], scores: Sequence[Path]) -> Ite
             for name in ("all", each["domain"], each["evolved"]):
                 taken[name].append(line["person"] == each["ours"])
     for name, choices in taken.items():
-        low, high = binomtest(sum(choices), len(choices)).proportion_ci(method="wilson")
+        low, high = wilson(sum(choices), len(choices))
         yield f"{name:<24}{sum(choices):>5} of {len(choices):<5}{fmean(choices):>6.0%}  {low:.0%} to {high:.0%}"
 
 
