@@ -1,9 +1,7 @@
 """What can be said of a mean, a proportion or a difference, and how surely. Sources: [M] Miller, Adding Error Bars to
 Evals, arXiv 2411.00640; [B] Bowyer, Aitchison and Ivanova, arXiv 2503.01747."""
 
-from eval.statistics.agreement import Corrected, cohen_kappa, corrected_proportion
 from eval.statistics.clusters import Estimate, clustered_error, mean_interval, ratio_interval
-from eval.statistics.many import benjamini_hochberg, holm
 from eval.statistics.paired import (
     Difference,
     McNemar,
@@ -14,13 +12,11 @@ from eval.statistics.paired import (
     share_moved,
 )
 from eval.statistics.proportions import wilson
-from eval.statistics.seeds import seed_interval, seeds_and_tasks
-from eval.statistics.sizes import detectable_difference, sample_size, tasks_needed
-from eval.statistics.trials import pass_at_k, pass_hat_k
+from eval.statistics.sizes import sample_size, tasks_needed
+from eval.statistics.trials import pass_hat_k
 
 __all__ = [
-    "Corrected", "Difference", "Estimate", "McNemar", "benjamini_hochberg", "clustered_error",
-    "cohen_kappa", "corrected_proportion", "detectable_difference", "holm", "mcnemar", "mean_interval",
-    "paired_difference", "pass_at_k", "pass_hat_k", "ratio_difference", "ratio_interval", "sample_size",
-    "seed_interval", "seeds_and_tasks", "share_difference", "share_moved", "tasks_needed", "wilson",
+    "Difference", "Estimate", "McNemar", "clustered_error", "mcnemar", "mean_interval", "paired_difference",
+    "pass_hat_k", "ratio_difference", "ratio_interval", "sample_size", "share_difference", "share_moved",
+    "tasks_needed", "wilson",
 ]  # fmt: skip

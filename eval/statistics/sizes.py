@@ -1,4 +1,4 @@
-"""How many tasks it takes to see a difference, and which difference so many tasks show."""
+"""How many tasks it takes to see a difference."""
 
 from __future__ import annotations
 
@@ -21,20 +21,12 @@ def sample_size(
     """
     if delta == 0:
         raise UsageError("no number of tasks shows a difference of 0; give another delta")
-    spread = _spread(between, within_a, within_b, samples_a, samples_b)
+    if min(samples_a, samples_b) < 1 or min(between, within_a, within_b) < 0:
+        raise UsageError("variances are 0 or more, and there is one sample of each task at least")
+    spread = between + within_a / samples_a + within_b / samples_b
+    factor = float(norm.ppf(1 - alpha / 2) + norm.ppf(power))
     # What is a whole number up to the last bits of floating point is that number.
-    return math.ceil(round(_factor(power, alpha) ** 2 * spread / delta**2, 6))
-
-
-def detectable_difference(
-    tasks: int, between: float, within_a: float = 0.0, within_b: float = 0.0, samples_a: int = 1, samples_b: int = 1,
-    *, power: float = 0.8, alpha: float = 0.05,
-) -> float:  # fmt: skip
-    """Return the least difference that so many tasks show: `sample_size`, solved for delta."""
-    if tasks < 1:
-        raise UsageError(f"{tasks} tasks show nothing; take one at least")
-    spread = _spread(between, within_a, within_b, samples_a, samples_b)
-    return _factor(power, alpha) * math.sqrt(spread / tasks)
+    return math.ceil(round(factor**2 * spread / delta**2, 6))
 
 
 def tasks_needed(delta: float, error: float, tasks: int, *, power: float = 0.8, alpha: float = 0.05) -> int:
@@ -45,13 +37,3 @@ def tasks_needed(delta: float, error: float, tasks: int, *, power: float = 0.8, 
     it: `sample_size` with that variance.
     """
     return sample_size(delta, tasks * error**2, power=power, alpha=alpha)
-
-
-def _spread(between: float, within_a: float, within_b: float, samples_a: int, samples_b: int) -> float:
-    if min(samples_a, samples_b) < 1 or min(between, within_a, within_b) < 0:
-        raise UsageError("variances are 0 or more, and there is one sample of each task at least")
-    return between + within_a / samples_a + within_b / samples_b
-
-
-def _factor(power: float, alpha: float) -> float:
-    return float(norm.ppf(1 - alpha / 2) + norm.ppf(power))

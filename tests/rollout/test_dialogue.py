@@ -11,10 +11,9 @@ from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.exports.golden import golden_messages
-from toolscale.language.inquiries import read_inquiry
 from toolscale.records import Task
 from toolscale.rollout.domain import Domain
-from toolscale.rollout.person import LEAVE, NOTED, STILL_THERE, UNKNOWN, answer_to, scenario_of, unfaithful
+from toolscale.rollout.person import LEAVE, NOTED, STILL_THERE, UNKNOWN, answer_to
 from toolscale.rollout.unanswered import MOST_REPLIES
 from toolscale.tasks.dialogue import question_for
 
@@ -139,23 +138,3 @@ def test_the_answer_is_what_was_said_since_the_last_change(finance: Domain, dial
         working(task), *calls, saying(f"{right.answer} Shall I send a letter too?"), saying("Fine."), domain=finance
     )
     assert told.undecided and told.answer == f"{right.answer}\n\nFine."
-
-
-def test_a_person_played_by_a_model_is_held_to_the_scenario(bill: Task) -> None:
-    candidate, today = bill.candidate, "2026-03-16"
-    name, birth = says(bill, "client.full_name"), says(bill, "client.date_of_birth")
-    both = read_inquiry("Your full name and date of birth, please?", candidate.replies)
-    name_alone = read_inquiry("May I have your full name?", candidate.replies)
-    other = read_inquiry("Do you like jazz?", candidate.replies)
-    assert unfaithful(f"Sure! {name} {birth}", candidate, both, today) is None
-    assert unfaithful(name, candidate, name_alone, today) is None
-    assert unfaithful("No idea, sorry.", candidate, other, today) is None
-    assert unfaithful(name, candidate, both, today) == "was asked for client.date_of_birth and did not tell it"
-    assert unfaithful(f"{name} {birth}", candidate, name_alone, today) == (
-        "told client.date_of_birth, which was not asked for"
-    )
-    assert unfaithful(f"{name} I owe $12,345.67.", candidate, name_alone, today) == (
-        "said '$12,345.67', which the scenario does not have"
-    )
-    assert unfaithful("", candidate, other, today) == "wrote 0 characters; 1 to 400 are a reply"
-    assert name in scenario_of(candidate) and bill.request in scenario_of(candidate)

@@ -6,8 +6,8 @@ folder; `candidates` chooses among several first replies; `drafter` runs the ste
 admitted as far as it is written; findings go back to the model.
 """
 
-from toolscale.draft.brief import FEWEST, WISHES, Brief
+from toolscale.draft.brief import WISHES, Brief
 from toolscale.draft.drafter import ROUNDS, Drafter, StepReport
 from toolscale.draft.outline import PROMPTS_VERSION
 
-__all__ = ["FEWEST", "PROMPTS_VERSION", "ROUNDS", "WISHES", "Brief", "Drafter", "StepReport"]
+__all__ = ["PROMPTS_VERSION", "ROUNDS", "WISHES", "Brief", "Drafter", "StepReport"]

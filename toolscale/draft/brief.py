@@ -16,8 +16,6 @@ from toolscale.records import Record
 WISHES = 25
 """Kinds of requests that a domain has at least, unless somebody asks for another number."""
 
-FEWEST = 6
-
 _ID = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$"
 
 
