@@ -1,7 +1,7 @@
 """`make bench`: what the promises of docs/measurements/speed.md are measured with. Ratios and medians within
 one run; exit status 1 if one is missed.
 
-python -m bench [--domain finance] [--candidates 240] [--naive 6]
+python -m bench [--domain finance] [--candidates 240]
 """
 
 from __future__ import annotations
@@ -15,28 +15,18 @@ from collections.abc import Iterator
 import click
 
 from bench.floor import UnsharedStates, measure_floor
-from bench.judging import Taken, Timed, draw, judge_all, time_judge, time_processes
+from bench.judging import Taken, Timed, time_judge, time_processes
 from bench.memory import run_measured
 from bench.models_client import AT_ONCE, SECONDS, SHARE, measure_client, share_of_ideal
-from bench.naive import NaiveStates
 from bench.nightly import HEALTHY, RUN, time_nightly
 from bench.reference import alongside
 from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from bench.sessions import CALL, EPISODES, GROWTH, HTTP, OPEN, measure_sessions
 from bench.starting import measure_starts
-from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment.environment import Environment, load_environment
-from toolscale.environment.population import populate
-from toolscale.environment.world import World
 from toolscale.records import Judged
-from toolscale.tasks.binding import CandidateSource
-from toolscale.verify.judge import Judge
-from toolscale.verify.selftest import run_selftest
 from toolscale.verify.states import EndStates
-from toolscale.verify.weakened import measure
-
-PER_KIND = 20
 
 Line = tuple[str, float, str, float]
 """What was measured, the figure, and what is promised: `>=` or `<=` a bound."""
@@ -61,36 +51,6 @@ def floor_lines(name: str, environment: Environment, timed: Timed, taken: Taken)
         what = f"times the floor, {name}: {floor.statements:,.0f} statements {which}, {floor.seconds * 1e3:.2f} ms"
         lines.append((what, taken.ratio(floor), "<=", most))
     return lines
-
-
-def selftest_lines(environment: Environment) -> list[Line]:
-    """Plant defects of every kind and measure what share of them the judge finds. Measure also how much weaker a
-    verifier is that checks less."""
-    rows = populate(environment)
-    found = run_selftest(environment, rows, per_kind=PER_KIND, seed=1)
-    full, *weakened = measure(environment, rows, tasks=100, seed=1)
-    return [
-        (f"share of {found.planted} seeded defects rejected", found.rejected / found.planted, ">=", SELFTEST_REJECTED),
-        (
-            "share rejected of the kind that is found least",
-            min(row.share for row in found.kinds if not row.open and row.share is not None),
-            ">=",
-            SELFTEST_KIND,
-        ),
-        (
-            f"share of {found.good} good candidates rejected for a wrong reason",
-            len(found.wrongly) / found.good,
-            "<=",
-            SELFTEST_GOOD,
-        ),
-        ("share of wrong trajectories that the verifier kills", full.wrong_killed, ">=", 1.0),
-        (
-            "the same for the strongest of the weakened verifiers",
-            max(each.wrong_killed for each in weakened),
-            "<=",
-            0.99,
-        ),
-    ]
 
 
 def rollout_lines(environment: Environment, judged: list[Judged]) -> list[Line]:
@@ -128,20 +88,6 @@ def start_lines(domain: str) -> list[Line]:
     ]
 
 
-def time_naive(environment: Environment, count: int) -> float:
-    """Return median seconds of the processor for one candidate, where every replay copies the file and hashes all
-    tables."""
-    rows = populate(environment, 0)
-    candidates, _ = draw(CandidateSource(environment, World(environment, rows)), seed=1, count=count)
-    judge = Judge(environment, rows, audit_share=0, states=NaiveStates)
-    try:
-        return judge_all(judge, candidates)[1]
-    finally:
-        judge.close()
-        if isinstance(judge.states, NaiveStates):
-            judge.states.close()
-
-
 def time_dataset(domain: str) -> tuple[float, float]:
     """Return wall seconds of a whole `toolscale synthesize`, and the MB of all its processes together at the peak."""
     with tempfile.TemporaryDirectory(prefix="toolscale-bench-") as folder:
@@ -150,7 +96,7 @@ def time_dataset(domain: str) -> tuple[float, float]:
         )
 
 
-def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
+def lines_of(domain: str, candidates: int) -> Iterator[Line]:
     """Measure everything, one thing after the other: what, the figure, and what is promised of it."""
     environment = load_environment(domain)
     (wall, memory), slow = alongside(lambda: time_dataset(domain))
@@ -175,15 +121,8 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     )
     more = time_processes(domain, 10, candidates)
     yield "time a candidate with 10 times the rows", taken.promised / more.promised, "<=", 1.2
-    yield (
-        "times faster than copying the file and hashing all tables",
-        time_naive(environment, naive) * base.taken.rate,
-        ">=",
-        40.0,
-    )
     yield from floor_lines("plain", environment, base, taken)
     yield from floor_lines("evolved", environment, evolved, its)
-    yield from selftest_lines(environment)
     yield from rollout_lines(environment, base.judged)
     yield from session_lines(domain)
     seconds, slow = alongside(measure_client)
@@ -200,13 +139,12 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
 @click.command()
 @click.option("--domain", default="finance", show_default=True)
 @click.option("--candidates", default=240, show_default=True, help="Candidates judged for the throughput.")
-@click.option("--naive", default=6, show_default=True, help="Candidates judged the obvious way.")
-def main(domain: str, candidates: int, naive: int) -> None:
+def main(domain: str, candidates: int) -> None:
     """Measure the promises, each printed as soon as it is measured, and exit 1 if one is missed. Fifteen minutes on
     quiet cores. Seconds and rates are those of the machine of the promises (bench/reference.py)."""
     print(f"{domain}; {platform.machine()}, Python {platform.python_version()}", flush=True)
     missed = 0
-    for what, value, sign, bound in lines_of(domain, candidates, naive):
+    for what, value, sign, bound in lines_of(domain, candidates):
         holds = value >= bound if sign == ">=" else value <= bound
         missed += not holds
         print(f"{what:<106} {value:>10,.2f}  {sign} {bound:<6g} {'ok' if holds else 'missed'}", flush=True)

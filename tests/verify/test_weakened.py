@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from courts import Court, OpenCourt, failures, first
 
-from research.tables import replace_section
-from research.weakened import PAGE, SECTION, percent, section
 from toolscale.canonical import canonical_json
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
@@ -25,6 +23,7 @@ from toolscale.verify.weakened import VERIFIERS, Trial, WeakenedResult, measure
 
 pytestmark = pytest.mark.xdist_group("weakened")  # what they share takes longer than they do
 
+ROOT = Path(__file__).parents[2]
 NAMES = [verifier.name for verifier in VERIFIERS]
 
 UNREAD = ["state only", "names of calls", "golden calls contained"]
@@ -169,28 +168,10 @@ def test_facts_without_labels_are_not_exchanged(court: Court) -> None:
 
 
 def test_the_committed_table_is_about_these_verifiers() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    rows = [
-        re.split(r" *\| *", line)[1:-1]
-        for line in page.partition(f"<!-- {SECTION}: begin")[2].partition("<!--")[0].splitlines()
-        if line.startswith("| ")
-    ]
+    page = (ROOT / "docs" / "measurements" / "verifier.md").read_text(encoding="utf-8")
+    rows = [re.split(r" *\| *", line)[1:-1] for line in page.splitlines() if line.startswith("| ")]
     assert [(name, what) for name, what, *_ in rows[1:]] == [(verifier.name, verifier.what) for verifier in VERIFIERS]
     assert rows[1][2:] == ["100 %", "100 %", "100 %"]
-
-
-def test_a_table_replaces_the_one_before(finance: dict[str, WeakenedResult]) -> None:
-    made = section("finance", 60, 5, tuple(finance.values()))
-    begin, end = f"<!-- {SECTION}: begin; written by a program -->", f"<!-- {SECTION}: end -->"
-    page = replace_section(f"above\n{begin}\nold\n{end}\nbelow\n", SECTION, made)
-    assert page == f"above\n{begin}\n{made}\n{end}\nbelow\n"
-    assert replace_section(page, SECTION, made) == page
-    with pytest.raises(ValueError, match="once each"):
-        replace_section("a page without markers", SECTION, made)
-
-
-def test_only_all_is_a_hundred_percent() -> None:
-    assert [percent(share) for share in (1, 0.99999, 0.8175, 0)] == ["100 %", "99.9 %", "81.7 %", "0.0 %"]
 
 
 @pytest.mark.parametrize("domain", [Path(__file__).parent / "boats", "medicine"])
