@@ -20,7 +20,6 @@ from bench.memory import run_measured
 from bench.models_client import AT_ONCE, SECONDS, SHARE, measure_client, share_of_ideal
 from bench.nightly import HEALTHY, RUN, time_nightly
 from bench.reference import alongside
-from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from bench.sessions import CALL, EPISODES, GROWTH, HTTP, OPEN, measure_sessions
 from bench.starting import measure_starts
@@ -132,8 +131,6 @@ def lines_of(domain: str, candidates: int) -> Iterator[Line]:
     yield seconds_line("seconds until make airflow is healthy", healthy, slow, HEALTHY)
     yield seconds_line("seconds for a nightly run of 396 tasks, from its trigger", run, slow, RUN)
     yield "share of its files that are byte for byte those of make dataset", same, ">=", 1.0
-    pages, slow = alongside(lambda: measure_pages(200_000, 200))
-    yield seconds_line("seconds for the first page over 200,000 rejects", pages[0], slow, FIRST_PAINT)
 
 
 @click.command()

@@ -11,6 +11,7 @@ from toolscale.basic_tools import BasicTool
 from toolscale.errors import UsageError
 from toolscale.models.expert import Expert
 from toolscale.records import AnswerKey, OfferedExpert, Price, RolloutTask
+from toolscale.rollout.actions import price_at
 from toolscale.rollout.calls import CallReader
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import answer_key_of
@@ -89,7 +90,7 @@ class Bench:
     def setting(self, task: RolloutTask) -> Setting:
         """Prepare what the samples of a task share. UsageError if the task names something that is not here."""
         domain = self.domain_of(task)
-        experts = {offered.alias: (offered, self._expert(task, offered), _price(offered)) for offered in task.experts}
+        experts = {offered.alias: (offered, self._expert(task, offered), price_at(offered)) for offered in task.experts}
         if len(experts) != len(task.experts):
             raise UsageError(f"task {task.id}: two experts have the same alias; give each its own")
         if missing := [name for name in task.basic_tools if name not in self.basic]:
@@ -136,10 +137,6 @@ class Bench:
                 f"task {task.id} offers the expert {offered.expert!r}; the bench has {_listed(self.experts)}"
             )
         return self.experts[offered.expert]
-
-
-def _price(offered: OfferedExpert) -> Price:
-    return Price(input=offered.input_price, output=offered.output_price)
 
 
 def _listed(names: Mapping[str, object]) -> str:
