@@ -22,9 +22,7 @@ from toolscale.rollout.scripted import (
     at_random,
     best,
     cheapest,
-    dearest,
     expected_utility,
-    fastest,
     strongest,
     tools_first,
 )
@@ -113,8 +111,8 @@ def test_what_is_denied_or_not_offered_is_not_open() -> None:
 
 
 def test_baselines_choose_what_they_say() -> None:
-    chosen = {make.__name__: make(CATALOGUE)(sums(), 0).alias for make in (strongest, dearest, cheapest, fastest)}
-    assert chosen == {"strongest": "expert-1", "dearest": "expert-1", "cheapest": "expert-3", "fastest": "expert-3"}
+    chosen = {make.__name__: make(CATALOGUE)(sums(), 0).alias for make in (strongest, cheapest)}
+    assert chosen == {"strongest": "expert-1", "cheapest": "expert-3"}
     assert tools_first(strongest(CATALOGUE))(sums(), 0) == Action("python")
     assert tools_first(strongest(CATALOGUE))(sums(basic_tools=()), 0) == Action("expert", "expert-1")
     assert strongest(CATALOGUE)(sums(experts=()), 0) == GIVE_UP == at_random(0)(sums(experts=(), basic_tools=()), 0)

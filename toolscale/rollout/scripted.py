@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.models.pricing import expected_cost, expected_latency
+from toolscale.models.pricing import expected_cost
 from toolscale.records import Catalogue, Price, RolloutTask, TokenTrace
 from toolscale.rollout.actions import (
     GIVE_UP,
@@ -116,19 +116,9 @@ def strongest(catalogue: Catalogue) -> Choose:
     )
 
 
-def dearest(catalogue: Catalogue) -> Choose:
-    """The expert whose answer is expected to cost most."""
-    return _ask_by(catalogue, lambda offered, spec, category: (expected_cost(spec, price_at(offered), category),))
-
-
 def cheapest(catalogue: Catalogue) -> Choose:
     """The expert whose answer is expected to cost least."""
     return _ask_by(catalogue, lambda offered, spec, category: (-expected_cost(spec, price_at(offered), category),))
-
-
-def fastest(catalogue: Catalogue) -> Choose:
-    """The expert whose answer is expected soonest."""
-    return _ask_by(catalogue, lambda offered, spec, category: (-expected_latency(spec, category),))
 
 
 def at_random(seed: int) -> Choose:
