@@ -132,7 +132,7 @@ def judged_of(qualities: Sequence[Quality]) -> Judged | None:
     for name in ("accepted_share", "kill_rate"):
         shares = [quality.figures.get(name, -1.0) for quality in qualities]
         lowest.append(min(shares) if all(0 <= share <= 1 for share in shares) else None)
-    reasons = [reason for quality in qualities for reason in quality.reasons]
+    reasons = tuple(reason for quality in qualities for reason in quality.reasons)
     return Judged(all(quality.passed for quality in qualities), *lowest, reasons)
 
 
