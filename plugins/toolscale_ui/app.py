@@ -17,6 +17,7 @@ from toolscale.environment.registry import discover
 from toolscale.errors import StorageError
 from toolscale_ui.card import Cards, rendered_card
 from toolscale_ui.data_folder import DataFolder
+from toolscale_ui.diff import Diffs
 from toolscale_ui.evaluations import Evaluations
 from toolscale_ui.gates import QUARANTINE
 from toolscale_ui.nights import Nights
@@ -24,6 +25,7 @@ from toolscale_ui.pages import (
     case_link,
     render,
     view_of_case,
+    view_of_diff,
     view_of_evaluations,
     view_of_nights,
     view_of_rejects,
@@ -66,6 +68,7 @@ class Contents:
     cards: Cards
     nights: Nights
     evaluations: Evaluations
+    diffs: Diffs
     quarantine: Quarantine
 
 
@@ -187,6 +190,13 @@ def _add_nights(app: FastAPI, open_folder: Opener) -> None:
     def nights(request: Request) -> Response:
         return _page("nights.jinja", **view_of_nights(open_folder().nights, Query.of(request.query_params).page))
 
+    @app.get("/diff")
+    def diff(before: str = "", after: str = "") -> Response:
+        try:
+            return _page("diff.jinja", **view_of_diff(open_folder().diffs, before, after))
+        except KeyError:
+            return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
+
     @app.get("/card")
     def card(run: str = "", domain: str = "") -> Response:
         try:
@@ -224,7 +234,7 @@ def _opener(data: str, environments: Path | None) -> Opener:
     def open_folder() -> Contents:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
         quarantine = Quarantine(lambda: discover(environments))
-        return Contents(Rejects(folder), Cards(folder), Nights(folder), Evaluations(folder), quarantine)
+        return Contents(Rejects(folder), Cards(folder), Nights(folder), Evaluations(folder), Diffs(folder), quarantine)
 
     return open_folder
 

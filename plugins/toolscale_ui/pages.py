@@ -14,8 +14,11 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
+from toolscale.dataset.comparing.comparison import changed_groups, environment_words
+from toolscale.records import ComparedDomain, ComparedFigure
 from toolscale_ui.case import case_of
 from toolscale_ui.changes import FIGURES, GATE, of_gate
+from toolscale_ui.diff import MOST_CHOICES, Diffs
 from toolscale_ui.drift import LEAST_NIGHTS
 from toolscale_ui.evaluations import BOX, SHOWN, Evaluations
 from toolscale_ui.gates import MEANINGS, STATUSES, place
@@ -26,6 +29,9 @@ from toolscale_ui.rejects import DAG_ID, Page, Rejects
 
 JUDGING = ("judge", "top_up", "assemble")
 """The tasks of a domain's group that reject candidates; the others never reject any."""
+
+IDS_SHOWN = 200
+"""At most so many ids are shown of the tasks that were added, and as many of those removed and of those changed."""
 
 GATES_SHOWN = 3
 """Gates that are always shown for a night; the others are folded."""
@@ -139,6 +145,43 @@ def _row(night: Night) -> dict[str, Any]:
     ]
     shown = [row for number, row in enumerate(rows) if number < GATES_SHOWN or row[0].label in told]
     return {"night": night, "figures": figures, "gates": shown, "folded": [row for row in rows if row not in shown]}
+
+
+def view_of_diff(diffs: Diffs, before: str, after: str) -> dict[str, Any]:
+    """Return what the comparison of two runs shows. KeyError if one of them has no dataset."""
+    diff = diffs.diff(before, after)
+    compared = diff.comparison.domains if diff and diff.comparison else {}
+    return {
+        "diff": diff,
+        "choices": diffs.choices()[:MOST_CHOICES],
+        "data": diffs.folder.shown,
+        "most": IDS_SHOWN,
+        "domains": [_compared_domain(name, found) for name, found in compared.items()],
+    }
+
+
+def _compared_domain(name: str, found: ComparedDomain) -> dict[str, Any]:
+    """Return a domain with its figures in words."""
+    titles = {"Candidates": found.counts, "Failed gate": found.gates, "Quality": found.quality}
+    groups = {"Intent": found.intents, "Outcome": found.outcomes}
+    return {
+        "name": name,
+        "tasks": found.changes,
+        "environment": environment_words(found.changes),
+        "added": found.tasks.added,
+        "removed": found.tasks.removed,
+        "changed": [task.id for task in found.tasks.changed],
+        "figures": [
+            (title, [(label, *_compared_figure(figure)) for label, figure in figures.items()])
+            for title, figures in titles.items()
+        ],
+        "groups": [(title, *changed_groups(tasks)) for title, tasks in groups.items()],
+    }
+
+
+def _compared_figure(figure: ComparedFigure) -> tuple[str, str, str]:
+    before, after = ("–" if value is None else f"{value:,g}" for value in (figure.before, figure.after))
+    return before, after, "" if figure.difference is None else f"{figure.difference:+,g}" if figure.difference else "="
 
 
 def case_link(query: Query, run_id: str, domain: str, number: int) -> str:

@@ -2,7 +2,7 @@
 // The look of the page around us, before anything is painted.
 const NAMES = [
   "bg", "bg-subtle", "bg-muted", "bg-emphasized", "bg-warning", "fg", "fg-muted", "fg-info", "fg-error", "fg-success", "border", "border-emphasized",
-  "border-warning", "brand-solid", "red-solid", "red-subtle", "red-fg", "green-solid", "green-subtle", "green-fg", "blue-solid",
+  "border-warning", "brand-solid", "red-solid", "red-subtle", "red-fg", "green-subtle", "green-fg", "blue-solid",
 ];
 const root = document.documentElement;
 root.classList.add("scripted");
