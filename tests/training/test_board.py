@@ -65,7 +65,7 @@ def test_what_is_asked_adds_up_and_a_rule_takes_a_tool_where_one_fits(ground: Gr
     for result in table.values():
         assert result.shares.sum(axis=1) == pytest.approx(np.ones(len(ground.board.tasks)))
     tools = [actions.index(name) for name in ("python", "local_search")]
-    offered = ground.board.open[:, tools].any(axis=1)
+    offered = ground.board.open[:, tools].any(axis=1).astype(float)
     assert table["tools, else cheapest"].shares[:, tools].sum(axis=1) == pytest.approx(offered)
     assert table["gives up"].shares[:, -1] == pytest.approx(np.ones(len(offered)))
 
