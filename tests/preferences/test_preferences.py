@@ -9,10 +9,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from instructions import read_instruction
 
 from toolscale.preferences.drawing import preference, preferences
 from toolscale.preferences.grammar import LEVELS, SLOTS, VOCABULARY, WISH_KINDS, WORDINGS, words
+from toolscale.preferences.reading import read_instruction
 from toolscale.preferences.wording import WordingCounts, worded_by_model, wording_prompt
 from toolscale.records import Preference, Split
 

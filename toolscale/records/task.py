@@ -218,6 +218,16 @@ class Candidate(Record):
         return f"{self.intent_id}+{'turned' if self.evolutions[0].startswith('refuse ') else 'evolved'}"
 
 
+class GoldenTrajectory(Record):
+    """What the recorder, an agent that cannot see the database, did for a candidate."""
+
+    calls: tuple[GoldenCall, ...]
+    facts: tuple[Fact, ...]
+    answer: str
+    """A final message that states the facts."""
+    row_changes: tuple[RowChange, ...]
+
+
 class Solved(Record):
     """How often models solved a task."""
 

@@ -1,4 +1,4 @@
-"""The way back from the words of an instruction to the weights, by which the grammar is tried."""
+"""The way back: from the words of an instruction to the weights."""
 
 from __future__ import annotations
 
