@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -199,3 +200,13 @@ def test_a_command_for_a_first_dataset_runs(line: list[str], mock_dataset: Path,
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_plan_of_the_code_tells_of_every_folder() -> None:
+    told = re.findall(r"^\| `(\w+)` \| ", text_of("docs/understand/architecture.md"), re.MULTILINE)
+    assert sorted(told) == sorted(path.parent.name for path in ROOT.glob("toolscale/*/__init__.py"))
+
+
+def test_the_plan_of_the_code_names_what_is_there() -> None:
+    for named in set(re.findall(r"`([a-z_]+\.[a-z_]+)`", text_of("docs/understand/architecture.md"))):
+        resolve_name(f"toolscale.{named}")
