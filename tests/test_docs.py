@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TARGETS = set(re.findall(r"^([a-z]+):.*## ", MAKEFILE, re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE))
 WRITTEN = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *DOCS.glob("**/*.md")))
 GUIDES = [name for name in WRITTEN if not name.startswith(("docs/decisions/", "docs/results/", "CHANGELOG"))]
 """Pages of which every command has to be right today."""
@@ -97,12 +97,12 @@ def test_commands_of_a_page_take_what_they_are_given(name: str) -> None:
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_targets_of_a_page_exist(name: str) -> None:
-    told = re.findall(r"(?:^|&& |`)make ([a-z]+)\b", code_of(text_of(name)), re.MULTILINE)
+    told = re.findall(r"(?:^|&& |`)make ([a-z-]+)\b", code_of(text_of(name)), re.MULTILINE)
     assert set(told) <= TARGETS
 
 
 def test_every_target_is_explained_and_the_other_way_round() -> None:
-    assert set(re.findall(r"^\| `make ([a-z]+)", text_of("docs/reference/make.md"), re.MULTILINE)) == TARGETS
+    assert set(re.findall(r"^\| `make ([a-z-]+)", text_of("docs/reference/make.md"), re.MULTILINE)) == TARGETS
 
 
 def test_every_gate_is_explained_in_order() -> None:
