@@ -25,10 +25,10 @@ FASTEST := $(addprefix tests/,language preferences reward test_architecture.py t
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts engines lint schemas docs system wheel clean
+.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts hosts-pins engines lint schemas docs system wheel clean
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
@@ -77,6 +77,9 @@ bench: install ## Measure throughput: ratios and medians in one run.
 hosts: $(VENV)/dev.stamp ## Let other projects' own runners play exported tasks, each in an environment of its own: HOSTS.
 	for host in $(HOSTS); do scripts/make-host $$host || exit 1; done
 	$(BIN)/python -m pytest -m "" -n 0 -rs --capture=no tests/hosts
+
+hosts-pins: install ## Pin the newest releases of these programs anew: HOSTS. Then `make hosts` shows what still holds.
+	for host in $(HOSTS); do scripts/pin-host $$host; done
 
 engines: $(VENV)/dev.stamp ## Run real model servers on the CPU, in .venv-engines, and train and solve with them: a table, in half an hour.
 	scripts/make-engines

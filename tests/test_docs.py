@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 
 import click
 import pytest
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TARGETS = set(re.findall(r"^([a-z]+):.*## ", MAKEFILE, re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE))
 WRITTEN = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *DOCS.glob("**/*.md")))
 GUIDES = [name for name in WRITTEN if not name.startswith(("docs/decisions/", "docs/results/", "CHANGELOG"))]
 """Pages of which every command has to be right today."""
@@ -96,12 +97,12 @@ def test_commands_of_a_page_take_what_they_are_given(name: str) -> None:
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_targets_of_a_page_exist(name: str) -> None:
-    told = re.findall(r"(?:^|&& |`)make ([a-z]+)\b", code_of(text_of(name)), re.MULTILINE)
+    told = re.findall(r"(?:^|&& |`)make ([a-z-]+)\b", code_of(text_of(name)), re.MULTILINE)
     assert set(told) <= TARGETS
 
 
 def test_every_target_is_explained_and_the_other_way_round() -> None:
-    assert set(re.findall(r"^\| `make ([a-z]+)", text_of("docs/reference/make.md"), re.MULTILINE)) == TARGETS
+    assert set(re.findall(r"^\| `make ([a-z-]+)", text_of("docs/reference/make.md"), re.MULTILINE)) == TARGETS
 
 
 def test_every_gate_is_explained_in_order() -> None:
@@ -199,3 +200,13 @@ def test_a_command_for_a_first_dataset_runs(line: list[str], mock_dataset: Path,
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_plan_of_the_code_tells_of_every_folder() -> None:
+    told = re.findall(r"^\| `(\w+)` \| ", text_of("docs/understand/architecture.md"), re.MULTILINE)
+    assert sorted(told) == sorted(path.parent.name for path in ROOT.glob("toolscale/*/__init__.py"))
+
+
+def test_the_plan_of_the_code_names_what_is_there() -> None:
+    for named in set(re.findall(r"`([a-z_]+\.[a-z_]+)`", text_of("docs/understand/architecture.md"))):
+        resolve_name(f"toolscale.{named}")

@@ -1,4 +1,5 @@
-"""The pages of docs/ that are generated: commands, columns, formats of files, domains, the list of decisions.
+"""What is generated of docs/: commands, columns, formats of files, domains, the list of decisions, a picture
+of the code.
 
     python -m toolscale.cli.reference [--docs docs] [--check]
 
@@ -17,7 +18,9 @@ from typing import Any
 import click
 import pyarrow as pa
 
+import toolscale
 from toolscale.cli import PURPOSES
+from toolscale.cli.architecture import draw
 from toolscale.dataset.arrow import REJECT_MEANINGS, REJECT_SCHEMA, TASK_MEANINGS, TASK_SCHEMA
 from toolscale.dataset.storage import write_file
 from toolscale.environment.environment import Environment, load_environment
@@ -48,6 +51,7 @@ def render_pages(decisions: Path) -> dict[str, str]:
         "reference/formats.md": _formats(),
         "reference/domains.md": _domains(),
         "decisions/README.md": _decisions(decisions),
+        "understand/architecture.svg": draw(Path(toolscale.__file__).parent),
     }
 
 
