@@ -36,7 +36,10 @@ def dataset(made: Path, tmp_path: Path) -> Path:
 
 def reseal(folder: Path, content: bytes | None) -> None:
     """Give the dataset another file of fixtures, or none, and have its card and manifest say what there is."""
-    (folder / FILE).write_bytes(content) if content is not None else (folder / FILE).unlink()
+    if content is None:
+        shutil.rmtree((folder / FILE).parent)
+    else:
+        (folder / FILE).write_bytes(content)
     seal_dataset(folder, read_contents(read_dataset(folder)))
 
 
@@ -96,10 +99,10 @@ def changed(number: int, **values: object) -> Callable[[list[bytes]], None]:
     ("change", "found"),
     [
         (changed(0, score=0), ["line 1: schema: golden of TASK must score 0 (right); it scores 1 (right)"]),
-        (changed(0, answer="{}"), ["line 1: schema: golden of TASK must score 1 (right); it scores 0 (the answer is no"]),
+        (changed(0, answer="{}"), ["line 1: schema: golden of TASK must score 1 (right); it scores 0 (the answer"]),
         (changed(0, kind="platinum"), ["schema: FOLDER/fixtures/mock.jsonl: line 1: kind: input should be"]),
         (lambda lines: lines.pop(), ["schema: the file is not what follows from the tasks"]),
-        (lambda lines: lines.__setitem__(0, b"nothing"), ["schema: FOLDER/fixtures/mock.jsonl: line 1: it is not JSON"]),
+        (lambda lines: lines.__setitem__(0, b"nothing"), ["schema: FOLDER/fixtures/mock.jsonl: line 1: it is not"]),
         (changed(0, task="0" * 32), ["schema: its 7 tasks are not those that a sample of so many has"]),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from toolscale.records import Fixture, FixtureKind
 from toolscale.strict_json import read_record
 from toolscale.text_files import printable
 
-MOST_BYTES = 1 << 30
+MOST_BYTES = 256 << 20
 
 KINDS: dict[FixtureKind, str] = {
     "golden": "the right solution",

@@ -13,7 +13,7 @@ from toolscale.dataset.making.fixtures import make_fixtures, run_fixtures
 from toolscale.dataset.storage import read_file
 from toolscale.environment.environment import Environment
 from toolscale.environment.population import populate
-from toolscale.errors import DatasetError
+from toolscale.errors import DatasetError, SandboxError
 from toolscale.records import Fixture
 from toolscale.sandbox.base import Rows
 
@@ -40,7 +40,11 @@ def check_fixtures(
     if chosen != sample(by_id, len(chosen)):
         yield Finding(place, "schema", f"its {len(chosen)} tasks are not those that a sample of so many has")
         return
-    false = list(_run(environment, database, scale, by_id, fixtures))
+    try:
+        false = list(_run(environment, database, scale, by_id, fixtures))
+    except SandboxError as error:
+        yield Finding(place, "schema", f"its solutions cannot be played: {error}")
+        return
     yield from (Finding(f"{place} line {number}", "schema", problem) for number, problem in false[:MOST_TOLD])
     if len(false) > MOST_TOLD:
         yield Finding(place, "schema", f"{len(false) - MOST_TOLD} more fixtures get another score than they say")
