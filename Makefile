@@ -76,7 +76,7 @@ bench: install ## Measure throughput: ratios and medians in one run.
 
 hosts: $(VENV)/dev.stamp ## Let other projects' own runners play exported tasks, each in an environment of its own: HOSTS.
 	for host in $(HOSTS); do scripts/make-host $$host || exit 1; done
-	$(BIN)/python -m pytest -m "" -n 0 -rs --capture=no tests/hosts
+	$(BIN)/python -m pytest -m "" -n 0 -rs --capture=no tests/hosts; tried=$$?; $(BIN)/python tests/hosts/parity.py; exit $$tried
 
 hosts-pins: install ## Pin the newest releases of these programs anew: HOSTS. Then `make hosts` shows what still holds.
 	for host in $(HOSTS); do scripts/pin-host $$host; done

@@ -40,6 +40,7 @@ def test_the_folder_is_complete_and_its_manifest_knows_every_file(mock_dataset: 
         "README.md",
         "mock/train-00000-of-00001.parquet",
         "mock/test-00000-of-00001.parquet",
+        "fixtures/mock.jsonl",
         "plots/mock/gates.png",
         "plots/mock/calls.png",
         "rejects/mock/rejected-00000-of-00001.parquet",

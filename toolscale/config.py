@@ -11,7 +11,7 @@ VERSION = "0.2.0"
 ALL = "all"
 """What means all domains: an argument, and the config of a dataset with several. No domain is called so."""
 
-DATASET_FOLDERS = frozenset({"environments", "given", "outcomes", "plots", "rejects"})
+DATASET_FOLDERS = frozenset({"environments", "exports", "fixtures", "given", "outcomes", "plots", "rejects"})
 """Folders of a dataset beside those of its domains; `rejects` is a config too. No domain is called so."""
 
 RUN_FOLDERS = frozenset({"dataset", "published"})
@@ -92,6 +92,10 @@ SHARD_NUMBERS = 2_048
 MIN_SHARDS = 4
 """Shards into which a scheduler divides a round at least, so that a small run uses several cores too; each has at least
 two units."""
+
+FIXTURE_TASKS = 20
+"""Tasks of each domain that a dataset has solutions of known score for, unless told otherwise: three domains then prove
+a grader on sixty tasks, and add a few hundred KB each."""
 
 ROWS_PER_FILE = 5_000
 """Rows of one Parquet file."""

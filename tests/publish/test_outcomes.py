@@ -28,7 +28,7 @@ def test_a_dry_run_writes_nothing_and_says_what_would_be_uploaded(
     status, out, err = toolscale("publish", dataset, "me/x")
     rows, last = out.splitlines()[:-2], out.splitlines()[-2:]
     assert (status, err, hub.repos, hub.writes()) == (0, "", {}, [])
-    assert {row.split()[0] for row in rows} == {"new"} and len(rows) == 21
+    assert {row.split()[0] for row in rows} == {"new"} and len(rows) == 22
     tag = tag_of(read_manifest(dataset))
     assert last[0].endswith(f" to upload, 0 unchanged, 0 deleted; to be published as {tag}: HUB/datasets/me/x")
     assert last[1] == "nothing was written; --push (make: PUSH=1) does it"
@@ -44,7 +44,7 @@ def test_a_dry_run_needs_no_network(dataset: Path, capsys: pytest.CaptureFixture
     assert publication.not_asked.startswith("http://127.0.0.1:9 while looking at me/x: it cannot be reached (")
     assert (publication.tag, len(publication.uploaded), publication.commit) == (
         tag_of(read_manifest(dataset)),
-        21,
+        22,
         None,
     )
 

@@ -52,7 +52,7 @@ def test_what_was_published_is_pulled_whole_and_holds(
     commit = hub.repos["dataset", "me/x"].main
     status, told, err = toolscale("pull", "me/x", "--out", out)
     assert (status, err) == (0, "")
-    assert told.startswith(f"{out}: me/x at main (commit {commit[:8]}): 21 files, 21 of them downloaded (")
+    assert told.startswith(f"{out}: me/x at main (commit {commit[:8]}): 22 files, 22 of them downloaded (")
     assert files_of(out) == {path: content for path, content in hub.files("me/x").items() if path != ".gitattributes"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mock", "pulled"]
     assert main(["verify", str(out), "--workers", "1"]) == 0

@@ -47,7 +47,7 @@ def test_a_first_push_makes_one_commit_and_one_tag(dataset: Path, toolscale: Com
     tag = tag_of(read_manifest(dataset))
     status, out, err = toolscale("publish", dataset, "me/x", "--push")
     assert (status, err) == (0, "")
-    assert out.startswith(f"{dataset}: 21 files (")
+    assert out.startswith(f"{dataset}: 22 files (")
     assert out.endswith(f" uploaded, 0 unchanged, 0 deleted; published as {tag}: HUB/datasets/me/x/tree/{tag}\n")
     repo, files = hub.repos["dataset", "me/x"], hub.files("me/x")
     assert (hub.titles("me/x"), repo.tags, repo.private) == (

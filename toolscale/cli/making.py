@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from toolscale.cli.output import Verb, as_json, echo_json, progress_bar, progress_bars, say
-from toolscale.config import ALL, EVOLVED_SHARE
+from toolscale.config import ALL, EVOLVED_SHARE, FIXTURE_TASKS
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from toolscale.pipeline.every_domain import Order
     from toolscale.records import Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
@@ -59,6 +61,15 @@ SCALE = click.option(
 )
 
 
+def _fixtures(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """Return of how many tasks there are to be fixtures; None: of all."""
+    if value == ALL:
+        return None
+    if not value.isdecimal():
+        raise click.BadParameter(f"{value!r} is neither a number nor {ALL!r}", context, parameter)
+    return int(value)
+
+
 @click.command()
 @click.argument("domain")
 @click.option("--tasks", type=click.IntRange(1), help="Accepted tasks wanted.  [default: what the domain says, or 396]")
@@ -93,6 +104,14 @@ SCALE = click.option(
     type=click.Choice(["sample", "all"]),
     help="Tasks that the second engine replays too.",
 )
+@click.option(
+    "--fixtures",
+    default=str(FIXTURE_TASKS),
+    show_default=True,
+    metavar="N|all",
+    callback=_fixtures,
+    help="Tasks of a domain with solutions of known score in fixtures/: golden, idle, sprayed, mutants, …",
+)
 @how_worked_on
 @SCALE
 @as_json
@@ -106,6 +125,7 @@ def synthesize(
     evolved: float,
     workers: int | None,
     audit: Literal["sample", "all"],
+    fixtures: int | None,
     turns: DrawnTurns,
     answer: Answer,
     scale: int,
@@ -117,11 +137,12 @@ def synthesize(
     from toolscale.environment.environment import load_environment
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import synthesize as make_dataset
-    from toolscale.pipeline.every_domain import tasks_of
+    from toolscale.pipeline.every_domain import Order, tasks_of
 
     folder = out or Path("var/datasets") / Path(domain).name
     if domain == ALL:
-        context.exit(_synthesize_all(folder, tasks, seed, evolved, workers, audit, turns, answer, scale, json_))
+        asked = partial(Order, seed=seed, evolved=evolved, audit=audit, turns=turns, answer=answer, scale=scale)
+        context.exit(_synthesize_all(folder, tasks, partial(asked, fixtures=fixtures), workers, json_))
     tasks = tasks or tasks_of(find_folder(domain))
     with progress_bar() as progress:
         manifest = make_dataset(
@@ -135,6 +156,7 @@ def synthesize(
             turns=turns,
             answer=answer,
             scale=scale,
+            fixtures=fixtures,
             progress=progress,
         )
     if json_:
@@ -150,23 +172,13 @@ def synthesize(
 
 
 def _synthesize_all(
-    out: Path,
-    tasks: int | None,
-    seed: int,
-    evolved: float,
-    processes: int | None,
-    audit: Literal["sample", "all"],
-    turns: DrawnTurns,
-    answer: Answer,
-    scale: int,
-    json_: bool,
+    out: Path, tasks: int | None, asked: Callable[..., Order], processes: int | None, json_: bool
 ) -> int:
-    """Make the datasets of all domains and the one with all; return the exit status."""
-    from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
+    """Make the datasets of all domains, each as it is `asked` for, and the one with all; return the exit status."""
+    from toolscale.pipeline.every_domain import every_domain, synthesize_every, tasks_of
 
     orders = [
-        Order(folder, out.parent / domain, tasks or tasks_of(folder), seed, evolved, audit, turns, answer, scale=scale)
-        for domain, folder in every_domain().items()
+        asked(folder, out.parent / domain, tasks or tasks_of(folder)) for domain, folder in every_domain().items()
     ]
     with progress_bars() as report:
         made = synthesize_every(orders, out, processes=processes, report=report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,12 +44,15 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
     from toolscale.dataset.checking.recheck import verify_dataset
     from toolscale.dataset.checking.signing import public_key
     from toolscale.dataset.manifest import has_library
+    from toolscale.exports.published import check_exports
 
     trusted = public_key(key) if key else None
     with progress_bar() as progress:
         verification = verify_dataset(
             dataset, workers=workers, key=trusted, progress=lambda done, total: progress("judging rows", done, total)
         )
+    if not verification.findings:
+        verification = replace(verification, findings=tuple(check_exports(dataset)))
     if not has_library("matplotlib"):
         say('toolscale: pictures were not drawn again; for that: pip install "toolscale[dataset]"', err=True)
     if json_:

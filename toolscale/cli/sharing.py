@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +24,19 @@ endpoint_option = click.option(
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.argument("repo")
 @click.option("--push", is_flag=True, help="Do it. Without this, nothing is written: what would be done is printed.")
+@click.option(
+    "--with",
+    "formats",
+    metavar="FORMAT,…",
+    default="",
+    help="Exports that are published with it, in exports/: harbor, verifiers, … The Hub shows those it knows.",
+)
 @endpoint_option
 @click.option("--private", is_flag=True, help="If the repo is made, make it private.")
 @as_json
-def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private: bool, json_: bool) -> None:
+def publish(
+    dataset: Path, repo: str, push: bool, formats: str, endpoint: str | None, private: bool, json_: bool
+) -> None:
     """Publish DATASET in the dataset repo REPO of the Hugging Face Hub: one commit and one tag.
 
     The token is read from HF_TOKEN, a key to sign with (PEM, or a file) from TOOLSCALE_SIGNING_KEY.
@@ -35,13 +46,27 @@ def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private:
     from toolscale.pipeline.publishing import note_push
     from toolscale.publish import publish_dataset
 
-    with progress_bar() as progress:
-        publication = publish_dataset(dataset, repo, push=push, endpoint=endpoint, private=private, progress=progress)
+    with progress_bar() as progress, _exported(dataset, formats) as folder:
+        publication = publish_dataset(folder, repo, push=push, endpoint=endpoint, private=private, progress=progress)
     if push:
         note_push(publication, str(dataset), file_hash(dataset / MANIFEST), list(read_manifest(dataset).domains))
     if json_:
         return echo_json(asdict(publication))
     _print_publication(dataset, publication)
+
+
+@contextmanager
+def _exported(dataset: Path, formats: str) -> Iterator[Path]:
+    """Yield the dataset, or a copy of it with exports in these formats."""
+    if not formats:
+        yield dataset
+        return
+    from toolscale.exports.published import with_exports
+    from toolscale.temporary_folders import temporary_folder
+
+    with temporary_folder("publish") as place:
+        with_exports(dataset, [name.strip() for name in formats.split(",")], place / dataset.resolve().name)
+        yield place / dataset.resolve().name
 
 
 @click.command()

@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from toolscale.canonical import CANONICAL_VERSION, content_hash
-from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION, Audit
+from toolscale.config import EVOLVED_SHARE, FIXTURE_TASKS, GRADING_VERSION, VERSION, Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
 from toolscale.records import Answer, DrawnTurns, Manifest
@@ -45,6 +45,8 @@ class Recipe:
     """The folder of the lines that models gave; they are part of `inputs`."""
     scale: int = 1
     """How many times as many rows the database has as population.yaml says."""
+    fixtures: int | None = FIXTURE_TASKS
+    """Of how many tasks there are solutions of known score; None: of all."""
 
 
 def world_folder(folder: Path, domain: str) -> Path:

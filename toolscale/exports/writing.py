@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolscale.config import VERSION
+from toolscale.dataset.comparing.combined import copy_plain
+from toolscale.dataset.describing.environments import exported_formats
 from toolscale.dataset.describing.reading import complete_manifest
+from toolscale.dataset.making.staging import copy_files
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import (
     REPLACED,
@@ -24,6 +27,7 @@ from toolscale.errors import UsageError
 from toolscale.exports.format import ORDERS, SPLITS, Format, Source, render
 from toolscale.exports.formats import FORMATS
 from toolscale.exports.golden import golden_trajectories
+from toolscale.records import Manifest
 
 MOST_ORDERS = 10
 ABOUT, README, DATASET = "export.json", "README.md", "dataset"
@@ -64,7 +68,9 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
         for path, content in files:
             write_file(made / path, content.encode() if isinstance(content, str) else content)
         if wanted.plays:
-            _copy(dataset, made / DATASET)
+            _copy(dataset, manifest, made / DATASET)
+        else:
+            copy_files(dataset, [each for each in manifest.files if each.path.startswith("fixtures/")], made)
         done = Exported(out, len(kept), len(golden) - len(kept))
         write_file(made / README, _readme(wanted, source, done).encode())
         write_file(made / ABOUT, _about(wanted, source, done, chosen).encode())
@@ -95,7 +101,11 @@ def _others(wanted: Format, chosen: Mapping[str, str]) -> int:
     return int(told) - 1
 
 
-def _copy(dataset: Path, to: Path) -> None:
+def _copy(dataset: Path, manifest: Manifest, to: Path) -> None:
+    """Copy a dataset, but not the exports that were published with it."""
+    if exported_formats(manifest):
+        copy_plain(dataset, to)
+        return
     with storage_errors("copy", dataset):
         shutil.copytree(dataset, to, ignore=shutil.ignore_patterns(".*"))
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolscale.config import EVOLVED_SHARE, Audit
+from toolscale.config import EVOLVED_SHARE, FIXTURE_TASKS, Audit
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.making.workers import KILLED, map_in_workers
 from toolscale.environment.registry import discover
@@ -46,6 +46,7 @@ class Order:
     answer: Answer = "form"
     workers: int = 1
     scale: int = 1
+    fixtures: int | None = FIXTURE_TASKS
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ def _make(told: Any, order: Order) -> tuple[str, str | None]:
             answer=order.answer,
             workers=order.workers,
             scale=order.scale,
+            fixtures=order.fixtures,
             progress=lambda act, done, total: told.put((domain, act, done, total)),
         )
     except ToolScaleError as error:

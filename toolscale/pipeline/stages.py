@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.config import EVOLVED_SHARE, POPULATION_SEED, Audit
+from toolscale.config import EVOLVED_SHARE, FIXTURE_TASKS, POPULATION_SEED, Audit
 from toolscale.dataset.given import copy_decisions, given_folder, read_given, write_given
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
@@ -61,19 +61,20 @@ def synthesize(
     answer: Answer = "form",
     given: Path | None = None,
     scale: int = 1,
+    fixtures: int | None = FIXTURE_TASKS,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
 ) -> Manifest:
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
-    `given`: a folder with words or attempts of models. `scale`: so many times as many rows as population.yaml says. A
-    folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the
-    work folder beside `out`.
+    `given`: a folder with words or attempts of models. `scale`: so many times as many rows as population.yaml says.
+    `fixtures`: of so many tasks, solutions of known score; None: of all. A folder that is already what these arguments
+    give is left as it is. A run that was interrupted is completed from the work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(
         environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, turns=turns, answer=answer, given=given,
-        scale=scale,
+        scale=scale, fixtures=fixtures,
     )  # fmt: skip
     check_place(out)
     with work_folder(out, "work") as work:  # there may be one of a run that was killed between its last two steps
@@ -202,6 +203,7 @@ def recipe_of(
     answer: Answer = "form",
     given: Path | None = None,
     scale: int = 1,
+    fixtures: int | None = FIXTURE_TASKS,
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
     if tasks < 1:
@@ -213,7 +215,7 @@ def recipe_of(
     if not 1 <= scale <= MOST_SCALE:
         raise UsageError(f"--scale is {scale}; choose one from 1 to {MOST_SCALE}")
     share = float(evolved)  # 1 and 1.0 are the same share
-    asked = [tasks, seed, audit, str(share), turns, answer, scale]
+    asked = [tasks, seed, audit, str(share), turns, answer, scale, "all" if fixtures is None else fixtures]
     return Recipe(
         environment.domain,
         tasks,
@@ -225,6 +227,7 @@ def recipe_of(
         answer,
         given,
         scale,
+        fixtures,
     )
 
 

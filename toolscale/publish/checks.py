@@ -14,10 +14,12 @@ from huggingface_hub.utils import validate_repo_id
 
 from toolscale.dataset.checking.integrity import check_files
 from toolscale.dataset.making.folder import CARD
-from toolscale.dataset.manifest import MANIFEST, read_manifest
+from toolscale.dataset.manifest import MANIFEST, read_manifest, world_folder
+from toolscale.environment.spec_files import read_world
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import endpoint_of
 from toolscale.records import Manifest
+from toolscale.text_files import printable
 
 PRIVATE_FOLDERS = (".git", ".cache", ".huggingface")
 _HEADER = re.compile(r"\A---\r?\n(.*?)^---\s*$", re.DOTALL | re.MULTILINE)
@@ -32,7 +34,7 @@ def check_publishable(folder: Path, repo: str, endpoint: str | None) -> Manifest
     except DatasetError as error:
         problems.append(str(error))
     if manifest is not None:
-        problems += _check_licence(folder / CARD)
+        problems += _check_licence(folder, manifest)
         problems += [f"{folder}: {finding}" for finding in check_files(folder, manifest)]
         problems += [f"{folder}: {problem}" for problem in check_paths(manifest)]
     if problems or manifest is None:
@@ -83,7 +85,15 @@ def check_paths(manifest: Manifest) -> Iterator[str]:
         seen.add(entry.path)
 
 
-def _check_licence(card: Path) -> Iterator[str]:
+def _check_licence(folder: Path, manifest: Manifest) -> Iterator[str]:
+    card = folder / CARD
+    for domain, part in manifest.domains.items():
+        world = read_world(world_folder(folder, domain))
+        if world is not None and world.license != part.license:
+            yield (
+                f"{folder / MANIFEST} says that {domain} has the licence {printable(part.license)}, and its "
+                f"environment.yaml {printable(world.license)}; make the dataset again"
+            )
     if not card.is_file():
         return  # the check of the files says so
     found = _HEADER.match(card.read_text(encoding="utf-8", errors="replace"))
@@ -100,4 +110,9 @@ def _check_licence(card: Path) -> Iterator[str]:
         yield (
             f"{card} names no licence; "
             "say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"
+        )
+    elif sorted(set(licences)) != list(manifest.licenses):
+        yield (
+            f"{card} says the licence {printable(', '.join(licences))}, and {MANIFEST} "
+            f"{printable(', '.join(manifest.licenses))}; make the dataset again"
         )

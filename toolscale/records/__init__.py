@@ -25,6 +25,7 @@ from toolscale.records.expert import (
     Price,
     PriceList,
 )
+from toolscale.records.fixture import Fixture, FixtureKind
 from toolscale.records.frames import Frames, FramesSpec, FrameWriter, Unasked
 from toolscale.records.given import Attempt, Decision, Reading
 from toolscale.records.intent import (
@@ -109,14 +110,14 @@ __all__ = [
     "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain", "ComparedFigure", "ComparedTasks",
     "Comparison", "Decision", "Description", "Difficulty", "DomainChanges", "DraftCandidate", "DraftOrigin",
     "DraftStage", "DrawnTurns", "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply",
-    "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry", "FindStep", "Forbid", "FrameWriter", "Frames",
-    "FramesSpec", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
-    "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part",
-    "Persona", "PlanStep", "Plant", "PolicySentence", "PolicySpec", "PopulationSpec", "Preference", "Price",
-    "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity", "Question", "Reading", "Record", "Refused",
-    "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange",
-    "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot", "Solution", "Solved", "Split", "Status", "Step",
-    "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult",
-    "ToolSpec", "ToolsetSpec", "Total", "Turns", "Unasked", "UnjudgedTask", "Verdict", "VerifierCase",
-    "WordedPreference", "WorldSpec", "is_evolved",
+    "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry", "FindStep", "Fixture", "FixtureKind", "Forbid",
+    "FrameWriter", "Frames", "FramesSpec", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent",
+    "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
+    "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySentence", "PolicySpec", "PopulationSpec",
+    "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity", "Question", "Reading",
+    "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return", "Role", "Rollout",
+    "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot", "Solution", "Solved",
+    "Split", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission",
+    "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Turns", "Unasked", "UnjudgedTask", "Verdict",
+    "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -21,7 +21,6 @@ from toolscale.records import AnswerKey, Grade, Reading, Script, Task, ToolCall,
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.form import with_form
 from toolscale.tasks.record import Rejection
-from toolscale.verify.brief import DONE
 from toolscale.verify.equivalents import idle_agents
 from toolscale.verify.graded import grade_subject
 from toolscale.verify.judge import Judge
@@ -223,7 +222,7 @@ class Domain:
         golden = tuple(recorded.as_made for recorded in subject.recording.calls)
         wrong: dict[str, Script] = {}
         for trajectory in self._wrong_ways(task, subject):
-            script = _script(subject, trajectory)
+            script = subject.script(trajectory)
             graded = self.grade(task, script.calls, script.answer)
             if repr(script) not in wrong and graded.score == 0 and not graded.undecided:
                 wrong[repr(script)] = script
@@ -243,20 +242,3 @@ class Domain:
         for turn in zip_longest(*(by_operator[operator] for operator in operators)):
             yield from filter(None, turn)
         yield from idle_agents(subject)
-
-
-def _script(subject: Subject, trajectory: Trajectory) -> Script:
-    """Put the look-ups of the golden trajectory around what a mutant writes: an expert that errs has looked things up
-    too."""
-    writes = list(trajectory.calls)
-    calls: list[ToolCall] = []
-    aligned = len(writes) == len(subject.writes)
-    for recorded in subject.recording.calls:
-        if not recorded.mutates:
-            calls.append(recorded.as_made)
-        elif aligned:
-            calls.append(writes.pop(0))
-    answer = subject.answer if trajectory.answer is None else trajectory.answer
-    if trajectory.answer is not None and subject.candidate.answer == "message":
-        answer = DONE  # what it says wrongly in a form, it leaves unsaid in a message
-    return Script(calls=(*calls, *writes), answer=answer)

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from toolscale.environment.environment import Environment
-from toolscale.records import Candidate, Fact, ToolCall
+from toolscale.records import Candidate, Fact, Script, ToolCall
 from toolscale.sandbox.base import Key, NetChanges
 from toolscale.tasks.form import Done
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recording
-from toolscale.verify.brief import Brief
+from toolscale.verify.brief import DONE, Brief
 from toolscale.verify.states import Changes, EndState, EndStates
 from toolscale.verify.trajectories import Trajectory
 
@@ -94,6 +94,22 @@ class Subject:
     def form_of(self, trajectory: Trajectory) -> str:
         """The filled form of a trajectory: its own, else the golden one."""
         return self.filled if trajectory.answer is None else trajectory.answer
+
+    def script(self, trajectory: Trajectory) -> Script:
+        """A trajectory as somebody plays it, with an answer as the task takes it: the look-ups of the golden one stand
+        around what it writes, since who errs has looked things up too."""
+        writes = list(trajectory.calls)
+        calls: list[ToolCall] = []
+        aligned = len(writes) == len(self.writes)
+        for recorded in () if trajectory.with_reads else self.recording.calls:
+            if not recorded.mutates:
+                calls.append(recorded.as_made)
+            elif aligned:
+                calls.append(writes.pop(0))
+        answer = self.answer if trajectory.answer is None else trajectory.answer
+        if trajectory.answer is not None and self.candidate.answer == "message":
+            answer = DONE  # what it says wrongly in a form, it leaves unsaid in a message
+        return Script(calls=(*calls, *writes), answer=answer)
 
     def score(self, trajectory: Trajectory) -> int:
         """1 if the calls end in an accepted state and the form (the golden one by default) states the facts, else 0.

@@ -40,25 +40,29 @@ def id_of(environment: BaseEnvironment) -> str:
     return tomllib.loads((environment.environment_dir.parent / "task.toml").read_text())["metadata"]["id"]
 
 
+def plays_of(task: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What is played on a task: (kind, script), the golden one first."""
+    return [(kind, script) for kind, played in task.items() if isinstance(played, list) for script in played]
+
+
 class Scripted(Player):
-    """Makes the calls of one script of a kind; where a task has fewer, none."""
+    """Makes the calls of one script of those that a task has; where it has fewer, none."""
 
     program = "play.py"
 
-    def __init__(self, *args: Any, scripts: str, kind: str, number: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, scripts: str, number: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.scripts = {each["task"]: each[kind] for each in json.loads(Path(scripts).read_text())}
-        self.kind, self.number = kind, number
+        self.plays = {each["task"]: plays_of(each) for each in json.loads(Path(scripts).read_text())}
+        self.number = number
 
     @staticmethod
     def name() -> str:
         return "scripted"
 
     async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
-        played = self.scripts[id_of(environment)][self.number : self.number + 1]
-        for script in played:
+        for kind, script in self.plays[id_of(environment)][self.number : self.number + 1]:
             results = await self.run_there(environment, json.dumps(script["calls"]))
-            context.metadata = {"kind": self.kind, "results": results}
+            context.metadata = {"kind": kind, "results": results}
 
 
 class Seeker(Player):

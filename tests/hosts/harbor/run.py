@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from harness import engine, image_of, make_image, play
+from players import plays_of
 
 from toolscale.exports.golden import golden_trajectories
 from toolscale.exports.harbor import folder_of
 
 EXPORT, SCRIPTS, WORK = Path(sys.argv[1]), Path(sys.argv[2]), Path("work").resolve()
-KINDS = ("golden", "idle", "told", "mutant")
 CRITERIA = ["execution_correct", "faithful", "nothing_else", "operations_complete", "reward"]
 PLANTED = "canary-7f3d90aa41"
 """What stands in each golden call of the dataset that is in the image."""
@@ -77,9 +77,8 @@ def main():
     size = make_image(EXPORT, WORK, where)
     print(f"Harbor plays in {where.name}; image {image_of(EXPORT)} adds {size:.0f} MB to its base", file=sys.stderr)
     scripted = [
-        {"import_path": "players:Scripted", "kwargs": {"scripts": str(SCRIPTS), "kind": kind, "number": number}}
-        for kind in KINDS
-        for number in range(max(len(each[kind]) for each in scripts))
+        {"import_path": "players:Scripted", "kwargs": {"scripts": str(SCRIPTS), "number": number}}
+        for number in range(max(len(plays_of(each)) for each in scripts))
     ]
     trials = play(EXPORT, [{"name": "oracle"}, {"name": "nop"}, seeker(golden), *scripted], WORK, where)
     rewards = {"oracle": {}, "nop": {}, "seeker": {}}
@@ -102,7 +101,7 @@ def interleaved(scripts, ids, where):
     changing = next(each["task"] for each in scripts if each["changes"])
     [name] = [name.partition("/")[2] for name, task in ids.items() if task == changing]
     shutil.copytree(EXPORT / name, WORK / "two" / name)
-    right = {"scripts": str(SCRIPTS), "kind": "golden", "number": 0}
+    right = {"scripts": str(SCRIPTS), "number": 0}
     trials = play(WORK / "two", [{"import_path": "players:Scripted", "kwargs": right}, {"name": "nop"}], WORK, where)
     return sorted((float(trial.rewards["reward"]) for trial in trials), reverse=True)
 

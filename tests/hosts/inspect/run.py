@@ -17,7 +17,9 @@ from toolscale.exports.golden import golden_trajectories
 
 scripts = {each["task"]: each for each in json.loads(Path(sys.argv[2]).read_text())}
 golden = {each.task.id: each for each in golden_trajectories(HERE / "dataset")}
-KINDS = ("golden", "idle", "told", "mutant")
+KINDS = [name for name, played in next(iter(scripts.values())).items() if isinstance(played, list)]
+TAKEN = '{"taken":true}'
+"""What comes of a form that fits."""
 
 
 def plays(task):
@@ -45,7 +47,7 @@ def model(messages, tools, *_):
     if kind == "golden":
         known = golden[state.sample_id]
         results = [message["content"] for message in known.messages if message["role"] == "tool"]
-        assert made == results[: len(made)]
+        assert made == [*results, TAKEN][: len(made)]
         assert [as_function(tool) for tool in tools] == list(known.tools)
     return said(script, len(made))
 
@@ -87,13 +89,13 @@ for log in logs:
             print(json.dumps({"task": task, "kind": kind, "score": float(value == "C")}))
 
 changing = next(task for task in scripts if scripts[task]["changes"])
-[script] = scripts[changing]["golden"]
+[right, told] = [scripts[changing][kind][0] for kind in ("golden", "without_tools")]
 begun, called, answered = [], anyio.Event(), anyio.Event()
 both = anyio.Event()
 
 
 async def two_at_once(messages, *_):
-    """Both begin; the first makes all calls; the second answers; the first answers."""
+    """Both begin; the first makes all calls; the second answers without any; the first ends."""
     epoch = sample_state().epoch
     made = sum(isinstance(message, ChatMessageTool) for message in messages)
     if made == 0:
@@ -104,11 +106,11 @@ async def two_at_once(messages, *_):
     if epoch == 2:
         await called.wait()
         answered.set()
-        return said(script, len(script["calls"]))
-    if made == len(script["calls"]):
+        return said(told, made)
+    if made == len(right["calls"]):
         called.set()
         await answered.wait()
-    return said(script, made)
+    return said(right, made)
 
 
 [split] = [name for name in ("train", "test") if any(sample.id == changing for sample in toolscale(name).dataset)]

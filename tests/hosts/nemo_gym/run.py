@@ -14,9 +14,12 @@ SCRIPTS = json.loads(Path(sys.argv[2]).read_text())
 PLAYS = [
     (each["task"], kind, script)
     for each in SCRIPTS
-    for kind in ("golden", "idle", "told", "mutant")
-    for script in each[kind]
+    for kind, played in each.items()
+    if isinstance(played, list)
+    for script in played
 ]
+TAKEN = '{"taken":true}'
+"""What comes of a form that fits."""
 CHANGES = {each["task"]: each["changes"] for each in SCRIPTS}
 [SERVER] = [path.name for path in (EXPORT / "resources_servers").iterdir()]
 AGENT = f"{SERVER}_simple_agent"
@@ -105,20 +108,21 @@ async def check_that_calls_without_output_do_not_count(client, by_script):
 
 
 async def interleave(client):
-    """Two rollouts of a task, call by call: the golden calls in one, the golden answer in both."""
+    """Two rollouts of a task: all calls in one, the golden answer in both."""
     changing = next(each for each in SCRIPTS if each["changes"])
-    [script] = changing["golden"]
+    scripts = [changing[kind][0] for kind in ("golden", "without_tools")]
     row, rewards = rows()[changing["task"]], []
     cookies = [(await client.post(SERVER, "/seed_session", json=row)).cookies for _ in range(2)]
     outputs = [[], []]
-    for number, call in enumerate(script["calls"]):
-        told = {"type": "function_call", "call_id": str(number), "name": call["name"]}
-        reply = await client.post(SERVER, f"/{call['name']}", json=call["arguments"], cookies=cookies[0])
-        outputs[0] += [
-            told | {"arguments": json.dumps(call["arguments"])},
-            {"type": "function_call_output", "call_id": str(number), "output": await reply.text()},
-        ]
-    for cookie, output in zip(cookies, outputs, strict=True):
+    for script, cookie, output in zip(scripts, cookies, outputs, strict=True):
+        for number, call in enumerate(script["calls"]):
+            told = {"type": "function_call", "call_id": str(number), "name": call["name"]}
+            reply = await client.post(SERVER, f"/{call['name']}", json=call["arguments"], cookies=cookie)
+            output += [
+                told | {"arguments": json.dumps(call["arguments"])},
+                {"type": "function_call_output", "call_id": str(number), "output": await reply.text()},
+            ]
+    for script, cookie, output in zip(scripts, cookies, outputs, strict=True):
         said = [{"type": "output_text", "text": script["answer"], "annotations": []}]
         message = {"type": "message", "id": "answer", "role": "assistant", "content": said}
         response = {"id": "response", "created_at": 0, "model": MODEL, "object": "response", "tools": []}
@@ -149,9 +153,8 @@ def main():
         items = [item for item in result["response"]["output"] if item["type"] == "function_call_output"]
         assert result["id"] == task and len(items) == len(script["calls"])
         if kind == "golden":
-            assert [item["output"] for item in items] == [
-                canonical_json(each.result) for each in dataset.task(task).golden_calls
-            ]
+            results = [canonical_json(each.result) for each in dataset.task(task).golden_calls]
+            assert [item["output"] for item in items] == [*results, TAKEN][: len(script["calls"])]
         print(json.dumps({"task": task, "kind": kind, "score": result["reward"]}), file=TOLD)
     print(json.dumps({"host": "nemo-gym", "version": version("nemo-gym"), "interleaved": interleaved}), file=TOLD)
 

@@ -78,23 +78,18 @@ def call(name, arguments):
     return {"type": "call_tool", "tool_name": name, "arguments": arguments}
 
 
-def act(client, script):
-    """Make the calls of a script: what they return."""
+def play(client, script):
+    """Make the calls of a script, and say its answer unless a form was one: what they return, and the reward."""
     seen = [client.step(call(each["name"], each["arguments"])) for each in script["calls"]]
-    assert not any(each.done for each in seen)
-    return [each.observation["result"] for each in seen]
-
-
-def answer(client, message):
-    """Give the final answer: the reward."""
-    last = client.step(call("respond", {"message": message}))
+    assert not any(each.done for each in seen[:-1])
+    last = seen[-1] if seen and seen[-1].done else client.step(call("respond", {"message": script["answer"]}))
     assert last.done
-    return last.reward
+    return [each.observation["result"] for each in seen], last.reward
 
 
 def golden_results(task):
-    """What the golden calls of a task return, as the dataset has it."""
-    return [canonical_json(each.result) for each in DATASET.task(task).golden_calls]
+    """What the golden calls of a task return, as the dataset has it, and what comes of a form."""
+    return [*(canonical_json(each.result) for each in DATASET.task(task).golden_calls), '{"taken":true}']
 
 
 def check_what_is_shown(server):
@@ -144,22 +139,24 @@ def main():
     try:
         with GenericEnvClient(base_url=server.base_url).sync() as client:
             for each in scripts:
-                for kind in ("golden", "idle", "told", "mutant"):
+                for kind in (name for name, played in each.items() if isinstance(played, list)):
                     for script in each[kind]:
                         begun = client.reset(**PLACES[each["task"]])
                         assert begun.observation["task"] == each["task"] and not begun.done
-                        seen = act(client, script)
-                        score = answer(client, script["answer"])
-                        assert kind != "golden" or seen == golden_results(each["task"])
+                        seen, score = play(client, script)
+                        assert kind != "golden" or seen == golden_results(each["task"])[: len(seen)]
                         print(json.dumps({"task": each["task"], "kind": kind, "score": score}))
         changing = next(each for each in scripts if each["changes"])
-        [script] = changing["golden"]
         one, other = (GenericEnvClient(base_url=server.base_url).sync() for _ in range(2))
         with one, other:
             for client in (one, other):
                 client.reset(**PLACES[changing["task"]])
-            act(one, script)
-            interleaved = [answer(client, script["answer"]) for client in (one, other)]
+            *before, last = changing["golden"][0]["calls"]
+            for each in before:
+                one.step(call(each["name"], each["arguments"]))
+            rest = {"calls": [last], "answer": changing["golden"][0]["answer"]}
+            told = play(other, changing["without_tools"][0])[1]
+            interleaved = [play(one, rest)[1], told]
         check_what_is_shown(server)
         check_validation(server)
     finally:

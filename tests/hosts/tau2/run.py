@@ -31,9 +31,11 @@ from toolscale.canonical import canonical_json
 NOTHING = "###STOP###"  # a message without words is an error in tau2: who has nothing to say stops
 EXPORT, scripts = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
 SCRIPTS = {each["task"]: each for each in scripts}
-[DOMAIN] = NAMES
-TASKS = {task.id: task for task in get_tasks(DOMAIN, "base")}
-SHOWN = json.loads((EXPORT / "domains" / DOMAIN / "tools.json").read_text())
+TASKS = {task.id: task for name in NAMES for task in get_tasks(name, "base")}
+DOMAIN = {task.id: name for name in NAMES for task in get_tasks(name, "base")}
+"""Id of a task -> its domain, as tau2 calls it."""
+SHOWN = {name: json.loads((EXPORT / "domains" / name / "tools.json").read_text()) for name in NAMES}
+TAKEN = canonical_json({"taken": True})
 
 
 class Scripted(HalfDuplexAgent):
@@ -62,7 +64,7 @@ class Scripted(HalfDuplexAgent):
 
 def scripted(tools, domain_policy, task, llm_args, **_):
     """`llm_args` has the script; the golden one is played without."""
-    assert [tool.openai_schema for tool in tools] == SHOWN
+    assert [tool.openai_schema for tool in tools] == SHOWN[DOMAIN[task.id]]
     return Scripted(tools, domain_policy, llm_args.get("script") or SCRIPTS[task.id]["golden"][0])
 
 
@@ -70,7 +72,7 @@ registry.register_agent_factory(scripted, "scripted")
 
 
 def begin(task, script):
-    config = TextRunConfig(domain=DOMAIN, agent="scripted", user=PERSON, llm_args_agent={"script": script})
+    config = TextRunConfig(domain=DOMAIN[task], agent="scripted", user=PERSON, llm_args_agent={"script": script})
     return build_text_orchestrator(config, TASKS[task], seed=0)
 
 
@@ -93,14 +95,14 @@ def interleaved(task, one, other):
 
 def evaluated(run):
     """Return what tau2's EnvironmentEvaluator says, asked by itself."""
-    constructor = registry.get_env_constructor(DOMAIN)
+    constructor = registry.get_env_constructor(DOMAIN[run.task_id])
     return EnvironmentEvaluator.calculate_reward(constructor, TASKS[run.task_id], run.messages).reward
 
 
 def results(task, script):
     """Return what the golden calls give, as the dataset has it, and what comes of the answer."""
     given = [canonical_json(call.result) for call in PLAYABLE.task(task).golden_calls]
-    return [*given, canonical_json({"taken": True})] if len(script["calls"]) > len(given) else given
+    return [*given, TAKEN][: len(script["calls"])]
 
 
 def command(*arguments):
@@ -113,10 +115,11 @@ def command(*arguments):
 
 logger.remove()
 assert set(TASKS) == set(SCRIPTS)
-assert len(get_tool_types(build_environment(DOMAIN).tools)) == len(SHOWN)
+for name in NAMES:
+    assert len(get_tool_types(build_environment(name).tools)) == len(SHOWN[name])
 theirs = {"golden": [], "idle": []}
 for each in scripts:
-    for kind in ("golden", "idle", "told", "mutant"):
+    for kind in (name for name, played in each.items() if isinstance(played, list)):
         for script in each[kind]:
             run = play(each["task"], script)
             assert run.reward_info.reward == evaluated(run)
@@ -127,12 +130,14 @@ for each in scripts:
             print(json.dumps({"task": each["task"], "kind": kind, "score": float(grade_run(run).score)}))
 assert theirs["golden"] == [1.0] * sum(len(each["golden"]) for each in scripts)
 with tempfile.TemporaryDirectory() as folder:
-    command("run", "--domain", DOMAIN, "--agent", "scripted", "--agent-llm-args", "{}", "--save-to", folder + "/golden")
-    *_, means = command("grade", folder + "/golden").splitlines()
-    assert json.loads(means) == {"runs": len(scripts), "score": 1.0, "tau2": 1.0}
+    for name in NAMES:
+        to = f"{folder}/{name}"
+        command("run", "--domain", name, "--agent", "scripted", "--agent-llm-args", "{}", "--save-to", to)
+        *_, means = command("grade", to).splitlines()
+        assert json.loads(means) == {"runs": len(get_tasks(name, "base")), "score": 1.0, "tau2": 1.0}
 changing = next(each for each in scripts if each["changes"])
 own = {kind: f"{sum(rewards):g} of {len(rewards)}" for kind, rewards in theirs.items()}
 print(f"tau2's EnvironmentEvaluator scores 1: {own}", file=sys.stderr)
 about = {"host": "tau2-bench", "version": version("tau2"), "tau2": own}
-scores = interleaved(changing["task"], changing["golden"][0], changing["told"][0])
+scores = interleaved(changing["task"], changing["golden"][0], changing["without_tools"][0])
 print(json.dumps(about | {"interleaved": scores}))

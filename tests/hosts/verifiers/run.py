@@ -24,7 +24,9 @@ assert len(by_prompt) == len(golden)
 changing = next(task for task in scripts if scripts[task]["changes"])
 [package] = (path.parent.name for path in export.glob("*/taskset.py"))
 ID = package.replace("_", "-")
-KINDS = ("golden", "idle", "told", "mutant")
+KINDS = [name for name, played in next(iter(scripts.values())).items() if isinstance(played, list)]
+TAKEN = '{"taken":true}'
+"""What comes of a form that fits."""
 begun, both, called, answered = [], Event(), Event(), Event()
 
 
@@ -35,11 +37,11 @@ def says(request):
     results = [message["content"] for message in messages if message["role"] == "tool"]
     made = len(results)
     if request["model"] == "two-at-once":
-        script = scripts[task]["golden"][0]
-        if not both_begin(made):
+        script, told = (scripts[task][kind][0] for kind in ("golden", "without_tools"))
+        if results == [TAKEN] or not both_begin(made):
             called.wait()
             answered.set()
-            return {"content": script["answer"]}
+            return said(told, made)
         if made == len(script["calls"]):
             called.set()
             answered.wait()
@@ -49,8 +51,13 @@ def says(request):
         if kind == "golden":
             known = golden[task]
             wanted = [message["content"] for message in known.messages if message["role"] == "tool"]
-            assert results == wanted[:made], (results, wanted)
+            assert results == [*wanted, TAKEN][:made], (results, wanted)
             assert request["tools"] == list(known.tools)
+    return said(script, made)
+
+
+def said(script, made):
+    """What a script says after so many calls."""
     if made == len(script["calls"]):
         return {"content": script["answer"]}
     call = script["calls"][made]

@@ -28,6 +28,10 @@ from toolscale.session import Playable
 
 EXPORT, scripts = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
 PLAYABLE = Playable(EXPORT / "dataset")
+LONGEST = 131_072
+"""Bytes are tokens here."""
+TAKEN = '{"taken":true}'
+"""What comes of a form that fits."""
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 TEMPLATE = """
 {%- for message in messages -%}
@@ -69,8 +73,8 @@ def configured(model):
                 f"data.val_files={EXPORT}/test.parquet",
                 "data.return_raw_chat=True",
                 "data.filter_overlong_prompts=False",
-                "data.max_prompt_length=32768",
-                "data.max_response_length=16384",
+                f"data.max_prompt_length={LONGEST}",
+                f"data.max_response_length={LONGEST}",
                 f"actor_rollout_ref.model.path={model}",
                 "+actor_rollout_ref.model.override_config.attn_implementation=eager",
                 "actor_rollout_ref.rollout.name=vllm",
@@ -141,7 +145,8 @@ def check_golden(batch, rows, played, tokenizer):
         ]
     for row, script, text in zip(rows, played, texts(batch, "responses", tokenizer), strict=True):
         golden = PLAYABLE.task(row["extra_info"]["id"]).golden_calls
-        results = [f"\ntool\n{canonical_json(call.result)}\nassistant\n" for call in golden]
+        given = [*(canonical_json(call.result) for call in golden), TAKEN][: len(script["calls"])]
+        results = [f"\ntool\n{result}\nassistant\n" for result in given]
         turns = [turn.removesuffix(END) for turn in written(script)]
         assert text == "".join(turn + result for turn, result in zip_longest(turns, results, fillvalue=""))
     for script, ids, mask in zip(played, batch.batch["responses"], batch.batch["response_mask"], strict=True):
@@ -168,8 +173,8 @@ def main(folder):
     assert set(rows) == {each["task"] for each in scripts}
     server = Server(tokenizer, {row["raw_prompt"][1]["content"]: task for task, row in rows.items()})
     worker = AgentLoopWorker(config, server)
-    most = max(len(each["mutant"]) for each in scripts)
-    for kind, number in [("golden", 0), ("idle", 0), ("told", 0), *(("mutant", n) for n in range(most))]:
+    kinds = [name for name, played in scripts[0].items() if isinstance(played, list)]
+    for kind, number in [(kind, n) for kind in kinds for n in range(max(len(each[kind]) for each in scripts))]:
         playing = {each["task"]: each[kind][number] for each in scripts if number < len(each[kind])}
         server.play({task: [script] for task, script in playing.items()})
         batch = play(worker, [rows[task] for task in playing])
@@ -178,14 +183,14 @@ def main(folder):
         for task, score in zip(playing, scores(batch), strict=True):
             print(json.dumps({"task": task, "kind": kind, "score": score}))
     changing = next(each for each in scripts if each["changes"])
-    server.play({changing["task"]: [changing["golden"][0], changing["told"][0]]})
+    server.play({changing["task"]: [changing["golden"][0], changing["without_tools"][0]]})
     both = play(worker, [rows[changing["task"]]] * 2)
     answered = zip(texts(both, "responses", tokenizer), scores(both), strict=True)
-    interleaved = {"<tool_call>" in text: score for text, score in answered}
+    interleaved = [score for _, score in sorted(answered, key=lambda each: -each[0].count("<tool_call>"))]
     check_length(config, server, rows[changing["task"]])
     assert len(SESSIONS) == 0
     about = {"host": "verl", "version": version("verl")}
-    print(json.dumps(about | {"interleaved": [interleaved[True], interleaved[False]]}))
+    print(json.dumps(about | {"interleaved": interleaved}))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,13 @@ from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
+from toolscale.config import EXPORTS
 from toolscale.dataset.checking.changes import CHANGES
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.picture import picture_problem
+from toolscale.dataset.describing.environments import DECLARED, EXPORTED, frameworks_of
 from toolscale.dataset.describing.figures import SPLITS
+from toolscale.dataset.fixtures import fixtures_file
 from toolscale.dataset.given import given_files
 from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.making.outcomes import outcomes_file
@@ -39,8 +42,12 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
             yield Finding(path, "integrity", f"{MANIFEST} lists the file {count} times")
     wanted = {path for domain in manifest.domains for path in _files_of(domain, listed)} | {CARD}
     known = wanted | {path for domain in manifest.domains for path in given_files(domain)}
+    known |= {fixtures_file(domain) for domain in manifest.domains}
     known |= {f"environments/{domain}/{name}" for domain in manifest.domains for name in OPTIONAL}
     known |= {CHANGES} if manifest.release is not None else set()
+    known |= {path for path in listed if path.startswith(tuple(f"{EXPORTED}/{name}/" for name in EXPORTS))}
+    wanted |= {DECLARED} if frameworks_of(manifest) else set()
+    known |= wanted
     for path in sorted(set(listed) - known):
         yield Finding(
             path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here"

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from toolscale.config import GRADING_VERSION, POPULATION_SEED, VERSION
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.changes import check_changes
+from toolscale.dataset.checking.fixture_lines import check_fixtures
 from toolscale.dataset.checking.given_lines import check_given
 from toolscale.dataset.checking.integrity import Finding, check_files
 from toolscale.dataset.checking.layout import check_layout
@@ -30,8 +31,10 @@ from toolscale.dataset.checking.rewriting import check_environment_bytes, check_
 from toolscale.dataset.checking.signing import check_signature
 from toolscale.dataset.columns import UNREADABLE, Row
 from toolscale.dataset.describing.card import Contents, render_card
+from toolscale.dataset.describing.environments import DECLARED, render_environments
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows
 from toolscale.dataset.describing.reading import figures_of
+from toolscale.dataset.fixtures import read_fixtures
 from toolscale.dataset.given import given_folder, read_given
 from toolscale.dataset.making.folder import CARD, describe, draw_plots
 from toolscale.dataset.making.judging import Place
@@ -203,9 +206,10 @@ def _check_domain(
         findings += check_parquet_bytes(folder, domain.part, files)
         findings += check_whole(environment, domain.part, domain.placed, domain.outcomes, judged)
         findings += check_given(folder, environment, judged)
+        findings += check_fixtures(folder, environment, database, domain.part.scale, domain.rows.tasks)
     if len(findings) == before and not domain.findings:
-        figures = figures_of(domain.rows, [domain.part])
-        yield Contents(domain.part, environment, database, domain.rows, figures, read_given(given, world))
+        figures, fixtures = figures_of(domain.rows, [domain.part]), read_fixtures(folder, domain.name)
+        yield Contents(domain.part, environment, database, domain.rows, figures, read_given(given, world), fixtures)
 
 
 def _read_domain(folder: Path, name: str, part: Part) -> _Domain:
@@ -363,7 +367,8 @@ def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifes
             "schema",
             f"it says {manifest.name} {manifest.version}; its domains make {anew.name} {anew.version}",
         )
-    files = {CARD: render_card(contents, manifest)}
+    declared = render_environments(folder, contents, manifest)
+    files = {CARD: render_card(contents, manifest)} | ({DECLARED: declared} if declared is not None else {})
     for part in contents:
         # Another matplotlib draws other pictures, and none draws none.
         if part.part.versions.get("toolscale") == VERSION and is_made_here(part.part.versions, "matplotlib"):

@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolscale.dataset.checking.changes import CHANGES
+from toolscale.dataset.describing.environments import DECLARED, EXPORTED
 from toolscale.dataset.describing.reading import complete_manifest, read_dataset
 from toolscale.dataset.making.folder import CARD, read_contents, seal_dataset
 from toolscale.dataset.making.staging import copy_dataset, copy_files, staged
+from toolscale.dataset.manifest import read_manifest
 from toolscale.errors import UsageError
-from toolscale.records import Manifest
+from toolscale.records import FileEntry, Manifest
 
 
 def combine(datasets: Sequence[Path], out: Path) -> Manifest:
     """Write `out`, whole or not at all: the files of all datasets as they are, one card, and one manifest that keeps
     what each said of itself.
 
-    The order of the datasets does not matter; one alone stays what it is, byte for byte. UsageError if two hold the
-    same domain or were graded differently, DatasetError if one is not complete.
+    The order of the datasets does not matter; one alone stays what it is, byte for byte. Exports are of one dataset:
+    those of several are left out. UsageError if two hold the same domain or were graded differently, DatasetError if
+    one is not complete.
     """
     if not datasets:
         raise UsageError("no dataset was given to combine; give at least one folder")
@@ -41,6 +44,19 @@ def combine(datasets: Sequence[Path], out: Path) -> Manifest:
             copy_dataset(datasets[0], manifests[datasets[0]].files, stage)
             return manifests[datasets[0]]
         for folder, manifest in manifests.items():
-            copy_files(folder, [entry for entry in manifest.files if entry.path not in (CARD, CHANGES)], stage)
+            copy_files(folder, _plain(manifest), stage)
         rows = {domain: read_dataset(homes[domain], domain) for domain in sorted(homes)}
         return seal_dataset(stage, [contents for reading in rows.values() for contents in read_contents(reading)])
+
+
+def copy_plain(dataset: Path, out: Path) -> Manifest:
+    """Write a dataset into the empty folder `out` as it was before it was published: without exports, and without a
+    word of other versions."""
+    copy_files(dataset, _plain(read_manifest(dataset)), out)
+    return seal_dataset(out, read_contents(read_dataset(dataset)))
+
+
+def _plain(manifest: Manifest) -> list[FileEntry]:
+    """Return the files of a dataset but those that are written anew when it is sealed, and exports."""
+    written = (CARD, CHANGES, DECLARED)
+    return [each for each in manifest.files if each.path not in written and not each.path.startswith(f"{EXPORTED}/")]

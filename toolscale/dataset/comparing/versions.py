@@ -8,6 +8,7 @@ from pathlib import Path
 from toolscale.config import GRADING_VERSION
 from toolscale.dataset.checking.changes import CHANGES, compare_domains, render_changes, summary_of
 from toolscale.dataset.comparing.regrade import regrade
+from toolscale.dataset.describing.environments import DECLARED
 from toolscale.dataset.describing.reading import Reading, complete_manifest, read_dataset
 from toolscale.dataset.making.folder import CARD, describe, list_files, read_contents, seal_dataset
 from toolscale.dataset.making.staging import copy_dataset, copy_files, staged
@@ -40,7 +41,7 @@ def release(folder: Path, previous: Path | None, out: Path) -> Manifest:
         if previous is not None and before is not None and _says_all(before, manifest):
             copy_dataset(previous, before.files, stage)
             return before
-        copy_files(folder, [entry for entry in manifest.files if entry.path not in (CARD, CHANGES)], stage)
+        copy_files(folder, [entry for entry in manifest.files if entry.path not in (CARD, CHANGES, DECLARED)], stage)
         reading = read_dataset(folder)
         plain = describe(manifest.domains.items(), list_files(stage), None)
         changes = _changes(tag_of(plain), reading, None if previous is None else read_dataset(previous))

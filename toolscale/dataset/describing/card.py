@@ -14,17 +14,21 @@ import yaml
 from toolscale.config import ALL, EXPORTS, MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
+from toolscale.dataset.describing.environments import TAG as RL_ENVIRONMENT
+from toolscale.dataset.describing.environments import exported_formats, frameworks_of
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
 from toolscale.dataset.describing.variety import Entropy, distinct_2, entropy
+from toolscale.dataset.fixtures import KINDS
 from toolscale.dataset.given import Given
 from toolscale.dataset.manifest import tag_of
 from toolscale.environment.builtins import BUILT_IN
 from toolscale.environment.environment import Environment
-from toolscale.records import Manifest, Part
+from toolscale.records import Fixture, Manifest, Part
 from toolscale.records.dollars import dollars_of
 from toolscale.sandbox.base import Rows
 
 CELL_LENGTH = 220
+TAGS = ("tool-use", "function-calling", "agents", "synthetic", "verified")
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Contents:
     rows: DatasetRows
     figures: Figures
     given: Given
+    fixtures: tuple[Fixture, ...] = ()
 
     @property
     def domain(self) -> str:
@@ -103,6 +108,13 @@ class Contents:
         }
 
     @property
+    def proofs(self) -> dict[str, dict[str, int]]:
+        """Kind of fixture -> how many there are, and how many of them score 1."""
+        kinds = dict.fromkeys(fixture.kind for fixture in self.fixtures)
+        scores = {kind: [fixture.score for fixture in self.fixtures if fixture.kind == kind] for kind in kinds}
+        return {kind: {"tried": len(each), "won": sum(each)} for kind, each in scores.items()}
+
+    @property
     def example(self) -> Row | None:
         """The task that is shown."""
         return typical_task(self.rows)
@@ -121,7 +133,7 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
     )
     template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
     configs = _configs(contents)
-    header = yaml.safe_dump(_header(contents, configs), sort_keys=False, allow_unicode=True)
+    header = yaml.safe_dump(_header(contents, configs, frameworks_of(manifest)), sort_keys=False, allow_unicode=True)
     text = template.get_template("card.md.jinja").render(
         header=header,
         parts=contents,
@@ -130,11 +142,13 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
         tag=tag_of(manifest),
         sum=sum,
         exports=EXPORTS,
+        kinds=KINDS,
+        exported=exported_formats(manifest),
     )
     return text.encode()
 
 
-def _header(contents: Sequence[Contents], configs: Sequence[_Config]) -> dict[str, Any]:
+def _header(contents: Sequence[Contents], configs: Sequence[_Config], frameworks: Sequence[str]) -> dict[str, Any]:
     licenses = sorted({part.part.license for part in contents})
     tasks = sum(len(part.rows.tasks) for part in contents)
     titles = [part.title for part in contents]
@@ -143,7 +157,7 @@ def _header(contents: Sequence[Contents], configs: Sequence[_Config]) -> dict[st
         "license": licenses if len(licenses) > 1 else licenses[0],
         "language": ["en"],
         "task_categories": ["text-generation"],
-        "tags": ["tool-use", "function-calling", "agents", "synthetic", "verified"],
+        "tags": [*TAGS, *([RL_ENVIRONMENT, *frameworks] if frameworks else [])],
         "size_categories": [_size_category(tasks)],
         "configs": [config.files(is_default=number == 0) for number, config in enumerate(configs)],
         "dataset_info": [config.info() for config in configs],

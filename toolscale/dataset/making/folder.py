@@ -3,9 +3,12 @@
     finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; each domain has its own folder
     rejects/finance/rejected-*.parquet                  its rejected candidates
     given/finance/                                      what models gave, if they were asked: see given.py
+    fixtures/finance.jsonl                              of some tasks, solutions of known score: see fixtures.py
     environments/finance/                               its spec files, tools.json, database.sqlite
     plots/finance/*.png                                 the pictures of the card
     README.md                                           the card, of all domains
+    exports/harbor/                                     in a published version: exports that were asked for
+    environment.yaml                                    what the Hub reads of them
     changes.json                                        in a published version: what changed since the one before
     manifest.json                                       every file with its hash, and what each domain is
 
@@ -21,10 +24,13 @@ from toolscale.config import MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row, reject_row, task_row, tools_json
 from toolscale.dataset.describing.card import Contents, render_card
+from toolscale.dataset.describing.environments import DECLARED, render_environments
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, count_figures
 from toolscale.dataset.describing.plots import plot_calls, plot_gates
 from toolscale.dataset.describing.reading import Reading, figures_of
+from toolscale.dataset.fixtures import fixtures_file, read_fixtures, render_fixtures, sample
 from toolscale.dataset.given import given_folder, read_given
+from toolscale.dataset.making.fixtures import make_fixtures
 from toolscale.dataset.making.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.making.selection import Selection
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, render_manifest, world_folder
@@ -70,7 +76,11 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
         gates=figures.gates,
     )
     given = read_given(given_folder(folder, recipe.domain), world_folder(folder, recipe.domain))
-    contents = Contents(made, environment, database, rows, figures, given)
+    by_id = {row["id"]: row for row in rows.tasks}
+    fixtures = make_fixtures(environment, database, [by_id[task] for task in sample(by_id, recipe.fixtures)])
+    if fixtures:
+        write_file(folder / fixtures_file(recipe.domain), render_fixtures(fixtures))
+    contents = Contents(made, environment, database, rows, figures, given, tuple(fixtures))
     for name, content in draw_plots(contents).items():
         write_file(folder / name, content)
     return seal_dataset(folder, [contents])
@@ -87,8 +97,11 @@ def dataset_rows(environment: Environment, selection: Selection, scale: int = 1)
 
 
 def seal_dataset(folder: Path, contents: Sequence[Contents], release: Release | None = None) -> Manifest:
-    """Write the card of all that lies in the folder, and the manifest last."""
+    """Write the card of all that lies in the folder, `environment.yaml` if there are exports for it, and the manifest
+    last."""
     manifest = describe([(part.domain, part.part) for part in contents], list_files(folder), release)
+    if (declared := render_environments(folder, contents, manifest)) is not None:
+        write_file(folder / DECLARED, declared)
     write_file(folder / CARD, render_card(contents, manifest))
     manifest = manifest.model_copy(update={"files": tuple(list_files(folder))})
     write_file(folder / MANIFEST, render_manifest(manifest))
@@ -128,5 +141,6 @@ def read_contents(reading: Reading) -> list[Contents]:
         world, part = world_folder(reading.folder, domain), reading.manifest.domains[domain]
         environment = load_environment(world)
         given, counted = read_given(given_folder(reading.folder, domain), world), figures_of(rows, [part])
-        found.append(Contents(part, environment, read_rows(environment, world), rows, counted, given))
+        fixtures = read_fixtures(reading.folder, domain)
+        found.append(Contents(part, environment, read_rows(environment, world), rows, counted, given, fixtures))
     return found
