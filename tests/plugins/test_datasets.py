@@ -48,7 +48,9 @@ def test_runs_are_listed_newest_first_with_what_came_out_of_each_domain(finished
     )
     reading = read_dataset(mock_dataset)
     counts = reading.manifest.counts
-    figures = count_figures(reading.rows, asked=10, over_quota=counts["over_quota"], no_case=counts["no_case"])
+    figures = count_figures(
+        reading.rows, asked=10, over_quota=counts["over_quota"], no_case=counts["no_case"], drawn=counts["drawn"]
+    )
     part = tuesday.parts[1]
     assert part.quality == Quality(False, ["too few were accepted: 50 %"], {"accepted": 0.5}, {"accepted": 0.9})
     assert {name: part.count(name) for name in ("asked", "accepted", "candidates", "nothing")} == {

@@ -12,6 +12,7 @@ from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, say
 
 if TYPE_CHECKING:
+    from toolscale.limits import Limits
     from toolscale.words.asking import Asked, AskSettings
     from toolscale.words.phrasing import Added
     from toolscale.words.shapes import Workshop
@@ -46,7 +47,7 @@ def phrase(
     writer: str,
     model: str,
     people: Path | None,
-    max_cost: float | None,
+    limits: Limits,
     replies: Path,
     record: Path | None,
     json_: bool,
@@ -57,7 +58,7 @@ def phrase(
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Each message is tried on six cases through every gate,
     and read once more by the model; what fails is shown to it twice, and what holds is put into `frames.yaml`. A shape
     of which two writers say that hardly anybody would come with it is drawn no more. Exits 1 if any message of --from
-    is refused, or if the cap on dollars stopped it.
+    is refused, or if a limit stopped it.
     """
     from toolscale.environment.environment import load_environment
     from toolscale.environment.population import populate
@@ -71,7 +72,7 @@ def phrase(
         if brief:
             return _print_brief(workshop, shapes, people)
         if given is None:
-            done = _ask(workshop, AskSettings(shapes, max_cost, replies, record), json_=json_)
+            done = _ask(workshop, AskSettings(shapes, limits, replies, record), json_=json_)
             click.get_current_context().exit(1 if done.stopped else 0)
         added = add_frames(workshop, read_given(given), writer, model)
     finally:

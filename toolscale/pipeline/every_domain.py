@@ -19,6 +19,7 @@ from toolscale.dataset.making.workers import KILLED, map_in_workers
 from toolscale.environment.registry import discover
 from toolscale.environment.spec_files import read_world
 from toolscale.errors import ToolScaleError, UsageError
+from toolscale.limits import UNLIMITED, Limits
 from toolscale.pipeline.stages import synthesize
 from toolscale.records import Answer, DrawnTurns, Manifest, WorldSpec
 from toolscale.sandbox.interrupts import uninterrupted
@@ -46,6 +47,7 @@ class Order:
     answer: Answer = "form"
     workers: int = 1
     scale: int = 1
+    limits: Limits = UNLIMITED
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def _make(told: Any, order: Order) -> tuple[str, str | None]:
             answer=order.answer,
             workers=order.workers,
             scale=order.scale,
+            limits=order.limits,
             progress=lambda act, done, total: told.put((domain, act, done, total)),
         )
     except ToolScaleError as error:

@@ -26,7 +26,7 @@ from toolscale.records.expert import (
     PriceList,
 )
 from toolscale.records.frames import Frames, FramesSpec, FrameWriter, Unasked
-from toolscale.records.given import Attempt, Decision, Reading
+from toolscale.records.given import Attempt, Decision, Loss, Reading
 from toolscale.records.intent import (
     AdmissionCall,
     CallStep,

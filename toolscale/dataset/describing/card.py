@@ -15,6 +15,7 @@ from toolscale.config import ALL, EXPORTS, MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
+from toolscale.dataset.describing.shortfall import why_short
 from toolscale.dataset.describing.variety import Entropy, distinct_2, entropy
 from toolscale.dataset.given import Given
 from toolscale.dataset.manifest import tag_of
@@ -100,6 +101,35 @@ class Contents:
             "models": sorted({intent.proposed_by for intent in intents}),
             "replies": sum(total.replies for total in totals),
             "usd": dollars_of(total.usd for total in totals) if totals else None,
+        }
+
+    @property
+    def short(self) -> str:
+        """Why there are fewer tasks than were asked for; empty if there are as many."""
+        return why_short(self.part)
+
+    @property
+    def dollars(self) -> dict[str, Any] | None:
+        """What models cost for this dataset, rejected and failed work too: `parts`, their `usd` together, `each` for
+        an accepted task, `verified` tasks, which a model has solved, and `proved` for one of those. None where none was
+        asked, or a price is not known."""
+        drafted, proposed = self.environment.spec.world.drafted, self.proposed
+        parts = {
+            "its environment": drafted.total.usd if drafted else 0.0,
+            "proposed intents": proposed["usd"] if proposed and proposed["replies"] else 0.0,
+            "attempts": self.given.dollars["attempts"],
+            "tries that came to nothing": self.given.dollars["losses"],
+            "a judge": self.given.dollars["readings"],
+        }
+        total, verified = dollars_of(parts.values()), self.solved["each time"] + self.solved["not each time"]
+        if not total:
+            return None
+        return {
+            "parts": {name: usd for name, usd in parts.items() if usd},
+            "usd": total,
+            "each": total / max(len(self.rows.tasks), 1),
+            "verified": verified,
+            "proved": total / verified if verified else None,
         }
 
     @property
