@@ -6,7 +6,7 @@ from airflow.sdk import Param
 
 
 def limit_params(budget: float | None) -> dict[str, Param]:
-    """The params that `toolscale.limits.Limits.of` reads. `budget`: the usual cap in dollars."""
+    """The params that `toolscale.limits.RunLimits.of` reads. `budget`: the usual cap in dollars."""
     return {
         "budget": Param(
             budget,

@@ -33,7 +33,7 @@ from eval.summary import Summary, summarize
 from toolscale.canonical import finite
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
-from toolscale.limits import Limits
+from toolscale.limits import RunLimits
 from toolscale.models.chat import Ledger, model_from
 from toolscale.models.hidden_tools import hidden_tools
 from toolscale.models.judging import JudgeSettings, judge_model
@@ -92,7 +92,7 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None, ledger: Le
         return await _elsewhere(wanted, say) if wanted.checkout is not None else _recorded(wanted, graded)
     if wanted.checkout is not None or wanted.interpreter is not None:
         raise UsageError(f"{wanted.kind} is played here: leave --checkout and --interpreter out")
-    purse = Purse(Limits(max_cost=wanted.max_cost), wanted.replies, ledger if ledger is not None else Ledger())
+    purse = Purse(RunLimits(max_cost=wanted.max_cost), wanted.replies, ledger if ledger is not None else Ledger())
     players = players_of(wanted, purse)
     await _tell_hidden_tools(wanted, say)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))

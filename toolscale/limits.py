@@ -14,7 +14,7 @@ NAMES = {"max_candidates": "--max-candidates", "max_cost": "--max-cost", "deadli
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What is None has no limit. UsageError, with the name of the option, if one is not a number above 0."""
 
     max_candidates: int | None = None
@@ -33,7 +33,7 @@ class Limits:
                 raise UsageError(f"{option} is {value!r}; give a number above 0, or leave it out")
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], elapsed_s: float = 0.0) -> Limits:
+    def of(cls, told: Mapping[str, Any], elapsed_s: float = 0.0) -> RunLimits:
         """Return the limits that a mapping names, as the params of a run do: `max_candidates`, `budget` (dollars),
         `deadline`. `elapsed_s`: how long ago the run began."""
         wanted = (told.get("max_candidates"), told.get("budget"), told.get("deadline"))
@@ -50,4 +50,4 @@ class Limits:
             raise DeadlineError(f"stopped at the deadline of {self.deadline_s:g} s: {rest}")
 
 
-UNLIMITED = Limits()
+UNLIMITED = RunLimits()

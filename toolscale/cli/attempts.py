@@ -14,7 +14,7 @@ from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 
 if TYPE_CHECKING:
-    from toolscale.limits import Limits
+    from toolscale.limits import RunLimits
     from toolscale.models.judging import JudgeSettings
     from toolscale.pipeline.deciding import Case
     from toolscale.pipeline.solving import Solving
@@ -35,7 +35,7 @@ def solve(
     samples: int,
     tasks: int | None,
     out: Path | None,
-    limits: Limits,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     judge: JudgeSettings | None,

@@ -15,7 +15,7 @@ from toolscale.cli.output import as_json, echo_json, say
 if TYPE_CHECKING:
     from toolscale.draft import StepReport
     from toolscale.draft.sources import Source
-    from toolscale.limits import Limits
+    from toolscale.limits import RunLimits
     from toolscale.models.chat import Ledger
     from toolscale.pipeline.drafting import Drafted
     from toolscale.pipeline.proposing import Proposed
@@ -67,7 +67,7 @@ def draft(
     source: str | None,
     only: str | None,
     policy: Path | None,
-    limits: Limits,
+    limits: RunLimits,
     intents: int,
     rounds: int,
     candidates: int,
@@ -136,7 +136,7 @@ def propose(
     out: Path | None,
     rounds: int,
     candidates: int,
-    limits: Limits,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     if_missing: bool,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from toolscale.limits import Limits
+from toolscale.limits import RunLimits
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -43,7 +43,7 @@ def limited(*names: str) -> Callable[[Verb], Verb]:
     def give(verb: Verb) -> Verb:
         @wraps(verb)
         def within(*args: Any, **rest: Any) -> Any:
-            limits = Limits(**{name: rest.pop(name) for name in names})
+            limits = RunLimits(**{name: rest.pop(name) for name in names})
             return verb(*args, limits=limits, **rest)
 
         for name in reversed(names):

@@ -15,7 +15,7 @@ from toolscale.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from toolscale.limits import Limits
+    from toolscale.limits import RunLimits
     from toolscale.records import Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
@@ -112,7 +112,7 @@ def synthesize(
     turns: DrawnTurns,
     answer: Answer,
     scale: int,
-    limits: Limits,
+    limits: RunLimits,
     json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
@@ -172,7 +172,7 @@ def _synthesize_all(
     turns: DrawnTurns,
     answer: Answer,
     scale: int,
-    limits: Limits,
+    limits: RunLimits,
     *,
     json_: bool,
 ) -> int:

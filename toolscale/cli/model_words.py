@@ -16,7 +16,7 @@ from toolscale.cli.asking import asks_model, by_model, model_asked
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 
 if TYPE_CHECKING:
-    from toolscale.limits import Limits
+    from toolscale.limits import RunLimits
 
 
 @click.command()
@@ -40,7 +40,7 @@ def describe(
     model: str | None,
     key_env: str | None,
     answer_deadline: float | None,
-    limits: Limits,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     out: Path | None,
@@ -110,7 +110,7 @@ def preferences(
     model: str | None,
     key_env: str | None,
     answer_deadline: float | None,
-    limits: Limits,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     count: int,

@@ -12,7 +12,7 @@ from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, say
 
 if TYPE_CHECKING:
-    from toolscale.limits import Limits
+    from toolscale.limits import RunLimits
     from toolscale.words.asking import Asked, AskSettings
     from toolscale.words.phrasing import Added
     from toolscale.words.shapes import Workshop
@@ -47,7 +47,7 @@ def phrase(
     writer: str,
     model: str,
     people: Path | None,
-    limits: Limits,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     json_: bool,

@@ -79,8 +79,8 @@ class Given:
         return candidate
 
     def about_these(self, candidates: Sequence[Candidate], environment_hash: str) -> Given:
-        """Return the attempts, readings and losses of these candidates alone, and all decisions. A reading of a message that is
-        in none of the attempts is left out."""
+        """Return the attempts, readings and losses of these candidates alone, and all decisions. A reading of a message
+        that is in none of the attempts is left out."""
         asked = self.attempts or self.losses
         tried = {key_of(each, environment_hash) for each in candidates} if asked else set[str]()
         return Given(

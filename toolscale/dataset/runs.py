@@ -32,7 +32,7 @@ from typing import Any
 from toolscale.dataset.places import look_anew, open_place, url_of
 from toolscale.dataset.storage import read_json, storage_errors, write_file
 from toolscale.errors import DatasetError, StorageError, UsageError
-from toolscale.limits import Limits
+from toolscale.limits import RunLimits
 from toolscale.records import Answer, DrawnTurns
 
 RUN = "run.json"
@@ -65,9 +65,9 @@ class Order:
     repo: str | None = None
     """Where its dataset is to be published, if that was said."""
 
-    def limits(self) -> Limits:
+    def limits(self) -> RunLimits:
         """Return what the run may take; its time began when it did. UsageError if that cannot be."""
-        return Limits.of(self.params, (datetime.now(UTC) - datetime.fromisoformat(self.started)).total_seconds())
+        return RunLimits.of(self.params, (datetime.now(UTC) - datetime.fromisoformat(self.started)).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)

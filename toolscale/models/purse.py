@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.models.endpoint import EndpointExpert
@@ -20,7 +20,7 @@ REPLIES = Path("var/replies.sqlite")
 class Purse:
     """One for a run, within its limits."""
 
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
     replies: Path = REPLIES
     ledger: Ledger = field(default_factory=Ledger)
     record: Path | None = None

@@ -23,7 +23,7 @@ from toolscale.environment.population import populate
 from toolscale.environment.references import domain_problem
 from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
 from toolscale.errors import ModelUnavailableError, SpecError, SpecIssue, UnusableReplyError, UsageError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.package_code import beside
@@ -76,7 +76,7 @@ class DraftSettings:
     work: Path = Path("var/drafts")
     """Where it is prepared, the transcript lies, and tools that were tried are kept."""
     replies: Path = Path("var/replies.sqlite")
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
     wishes: int = WISHES
     """Kinds of requests that the domain has at least."""
     rounds: int = ROUNDS

@@ -19,7 +19,7 @@ from toolscale.dataset.making.workers import KILLED, map_in_workers
 from toolscale.environment.registry import discover
 from toolscale.environment.spec_files import read_world
 from toolscale.errors import ToolScaleError, UsageError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.pipeline.stages import synthesize
 from toolscale.records import Answer, DrawnTurns, Manifest, WorldSpec
 from toolscale.sandbox.interrupts import uninterrupted
@@ -47,7 +47,7 @@ class Order:
     answer: Answer = "form"
     workers: int = 1
     scale: int = 1
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
 
 
 @dataclass(frozen=True)

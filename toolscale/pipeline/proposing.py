@@ -21,7 +21,7 @@ from toolscale.environment.admission_file import write_admission
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import OPTIONAL, find_folder
 from toolscale.errors import SpecError, SpecIssue, UsageError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.drafting import (
@@ -49,7 +49,7 @@ class ProposeSettings:
     work: Path = PROPOSALS / ".work"
     """Where it is prepared, and the transcript lies."""
     replies: Path = Path("var/replies.sqlite")
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
     wishes: int = PROPOSED
     """New kinds of requests that are asked for at least."""
     rounds: int = ROUNDS

@@ -21,7 +21,7 @@ from toolscale.draft.sources import Source, read_source
 from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import APPROVED
 from toolscale.errors import DatasetError, UsageError
-from toolscale.limits import Limits
+from toolscale.limits import RunLimits
 from toolscale.models.chat import ChatModel, Ledger
 from toolscale.pipeline.drafting import Drafted, DraftSettings, domain_of, draft_domain, drafted_files, put_folder
 from toolscale.pipeline.stages import synthesize
@@ -47,7 +47,7 @@ def draft_settings(given: Mapping[str, Any], database: str | None = None) -> Dra
     for line in source.notes if source else ():
         log.info("%s", line)
     return DraftSettings(
-        limits=Limits.of(given),
+        limits=RunLimits.of(given),
         source=source,
         wishes=given["intents"],
         rounds=given["rounds"],

@@ -16,7 +16,7 @@ from toolscale.dataset.making.staging import check_place
 from toolscale.dataset.storage import clear_work_folder, put_back_replaced
 from toolscale.dataset.world import read_rows
 from toolscale.errors import LimitError, ModelUnavailableError, UsageError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.models.hidden_tools import hidden_tools
@@ -50,7 +50,7 @@ class SolveSettings:
     samples: int = SAMPLES
     tasks: int | None = None
     """So many tasks, drawn by hash; None: all."""
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
     replies: Path = Path("var/replies.sqlite")
     record: Path | None = None
     """A file for the replies of this run, to be served again."""
@@ -146,7 +146,8 @@ async def _try(
     solving: Solving,
     used: dict[str, None],
 ) -> list[Attempt | Loss]:
-    """Return the attempts that came to an end and what was lost by others, in the order of the tasks. `used`: the keys of all replies so far."""
+    """Return the attempts that came to an end and what was lost by others, in the order of the tasks. `used`: the keys
+    of all replies so far."""
     world = made.environment
     domain = Domain(world, read_rows(world, world.folder))
     with ReplyStore(settings.replies) as store:
@@ -195,7 +196,7 @@ def _alone(task: Task) -> RolloutTask:
     return RolloutTask(id=task.id, category="tools", task=task, preference=Preference(instruction=""))
 
 
-def _left(limits: Limits, ledger: Ledger) -> Budget:
+def _left(limits: RunLimits, ledger: Ledger) -> Budget:
     """Return a budget that knows what the rounds before have spent on attempts."""
     return Budget(limits, spent=_paid(ledger, judge=False))
 

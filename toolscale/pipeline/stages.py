@@ -36,7 +36,7 @@ from toolscale.environment.environment import Environment, inspect_environment, 
 from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.package_code import code_hashes
 from toolscale.records import Admission, Answer, DrawnTurns, Manifest
 from toolscale.records.dataset import MOST_SCALE
@@ -66,7 +66,7 @@ def synthesize(
     given: Path | None = None,
     scale: int = 1,
     toward: Mapping[str, float] | None = None,
-    limits: Limits = UNLIMITED,
+    limits: RunLimits = UNLIMITED,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
 ) -> Manifest:
@@ -176,7 +176,7 @@ def judge_enough(
     recipe: Recipe,
     workers: int,
     progress: Progress = lambda act, done, total: None,
-    limits: Limits = UNLIMITED,
+    limits: RunLimits = UNLIMITED,
 ) -> list[Path]:
     """Judge candidates, round after round (`Rounds`), until there are enough or no more to be had; return the files.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.errors import BudgetError, LimitError, ModelUnavailableError, UnusableReplyError, UsageError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatReply, ChatRequest, Ledger, ReplyStore
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.records import UNDECIDED, Fact, GoldenCall, Grade, Reading
@@ -170,7 +170,7 @@ async def open_judge(
     ledger: Ledger | None = None,
     spent: float = 0.0,
     replies: Path = REPLIES,
-    limits: Limits = UNLIMITED,
+    limits: RunLimits = UNLIMITED,
 ) -> AsyncIterator[MessageJudge | None]:
     """Open the judge that is named, if one is. `spent`: dollars of its cap that are gone; `replies`: where they are
     kept if the settings do not say it; `limits`: those of the run, whose deadline holds for it too. UsageError for

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolscale.errors import LimitError, UnusableReplyError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatRequest, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.models.expert import Message
@@ -43,7 +43,7 @@ class AskSettings:
 
     shapes: tuple[str, ...] = ()
     """Those that it writes for; without any, all that have too few."""
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
     replies: Path = Path("var/replies.sqlite")
     record: Path | None = None
     """A file for the replies, to be served again."""

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from toolscale.errors import BudgetError
-from toolscale.limits import UNLIMITED, Limits
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat.request import ChatRequest
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Price
@@ -19,7 +19,7 @@ from toolscale.records import Price
 class Budget:
     """What may be spent, and what is."""
 
-    limits: Limits = UNLIMITED
+    limits: RunLimits = UNLIMITED
     spent: float = 0.0
     reserved: float = 0.0
     _freed: asyncio.Condition = field(default_factory=asyncio.Condition, repr=False)
