@@ -21,6 +21,7 @@ from toolscale.records import (
     SchemaSpec,
     Task,
     ToolsetSpec,
+    Weakness,
     WordedPreference,
     WorldSpec,
 )
@@ -42,6 +43,7 @@ SCHEMAS: dict[str, type[Record]] = {
     "catalogue": Catalogue,
     "prices": PriceList,
     "preference": WordedPreference,
+    "weakness": Weakness,
 }
 """Name of the file that is described -> record."""
 

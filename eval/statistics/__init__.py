@@ -13,10 +13,10 @@ from eval.statistics.paired import (
     share_difference,
     share_moved,
 )
-from eval.statistics.proportions import wilson
 from eval.statistics.seeds import seed_interval, seeds_and_tasks
 from eval.statistics.sizes import detectable_difference, sample_size, tasks_needed
 from eval.statistics.trials import pass_at_k, pass_hat_k
+from toolscale.proportions import wilson
 
 __all__ = [
     "Corrected", "Difference", "Estimate", "McNemar", "benjamini_hochberg", "clustered_error",

@@ -97,6 +97,13 @@ SCALE = click.option(
 )
 @how_worked_on
 @SCALE
+@click.option(
+    "--toward",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw intents the more often the more a policy fails them, by what `evaluate --weak` wrote; none of the test "
+    "split is drawn.",
+)
 @limited("max_candidates", "deadline_s")
 @as_json
 @click.pass_context
@@ -112,6 +119,7 @@ def synthesize(
     turns: DrawnTurns,
     answer: Answer,
     scale: int,
+    toward: Path | None,
     limits: RunLimits,
     json_: bool,
 ) -> None:
@@ -126,9 +134,12 @@ def synthesize(
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import synthesize as make_dataset
     from toolscale.pipeline.every_domain import tasks_of
+    from toolscale.tasks.toward import weights_toward
 
     folder = out or Path("var/datasets") / Path(domain).name
     if domain == ALL:
+        if toward is not None:
+            raise UsageError("--toward is about the intents of a domain: name one domain, not all")
         options = (tasks, seed, evolved, workers, audit, turns, answer, scale, limits)
         context.exit(_synthesize_all(folder, *options, json_=json_))
     tasks = tasks or tasks_of(find_folder(domain))
@@ -144,6 +155,7 @@ def synthesize(
             turns=turns,
             answer=answer,
             scale=scale,
+            toward=None if toward is None else weights_toward(toward, load_environment(find_folder(domain))),
             limits=limits,
             progress=progress,
         )

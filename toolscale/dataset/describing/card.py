@@ -109,6 +109,12 @@ class Contents:
         return why_short(self.part)
 
     @property
+    def drawn_towards(self) -> dict[str, float]:
+        """The streams that were drawn more often than others, and how often beside 1, most often first."""
+        ordered = sorted((self.part.toward or {}).items(), key=lambda item: (-item[1], item[0]))
+        return {stream: weight for stream, weight in ordered if weight > 1}
+
+    @property
     def dollars(self) -> dict[str, Any] | None:
         """What models cost for this dataset, rejected and failed work too: `parts`, their `usd` together, `each` for
         an accepted task, `verified` tasks, which a model has solved, and `proved` for one of those. None where none was
