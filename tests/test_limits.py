@@ -66,7 +66,7 @@ def test_a_dataset_that_was_capped_cannot_say_that_it_was_capped_elsewhere(tmp_p
     path = tmp_path / "mock" / "manifest.json"
     path.write_text(path.read_text().replace('"max_candidates": 30', '"max_candidates": 31'))
     (finding,) = verify_dataset(tmp_path / "mock").findings
-    assert finding.finding == "1 numbers that were drawn are missing, 30 first"
+    assert finding.finding == "40 tasks were asked for and 30 numbers drawn, which are too few"
 
 
 def test_as_many_tasks_as_were_asked_for_need_no_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
