@@ -110,7 +110,9 @@ class Relay:
         except httpx2.TransportError:
             return problem(503, f"process {home} does not answer, and its episodes may be gone; open another one")
         found = Response(answer.content, answer.status_code)
-        found.raw_headers = [(name.lower(), value) for name, value in answer.headers.raw if name.lower() not in HOPS]
+        found.raw_headers += [
+            (name, value) for name, value in _lowered(answer) if name not in (*HOPS, b"date", b"server")
+        ]
         return found
 
     async def _health(self, request: Request) -> Response:
@@ -128,6 +130,10 @@ class Relay:
         client, headers = self._clients[home], [each for each in request.headers.raw if each[0] not in HOPS]
         url = f"http://process{request.scope['raw_path'].decode('ascii')}"
         return await client.send(client.build_request(request.method, url, headers=headers, content=body or None))
+
+
+def _lowered(answer: httpx2.Response) -> list[tuple[bytes, bytes]]:
+    return [(name.lower(), value) for name, value in answer.headers.raw]
 
 
 class _Process(uvicorn.Server):
