@@ -100,6 +100,7 @@ class Bounds:
     """How much of a body is read, and for how long it is waited for."""
 
     app: ASGIApp
+    body_s: float = BODY_S
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -114,9 +115,9 @@ class Bounds:
             if is_whole:
                 return await receive()  # it waits for the end of the connection
             try:
-                message = await asyncio.wait_for(receive(), BODY_S)
+                message = await asyncio.wait_for(receive(), self.body_s)
             except TimeoutError:
-                raise HTTPException(408, f"the body of the request did not come within {BODY_S:g} s") from None
+                raise HTTPException(408, f"the body of the request did not come within {self.body_s:g} s") from None
             read += len(message.get("body", b""))
             is_whole = not message.get("more_body", False)
             if read > LARGEST_BODY:

@@ -25,6 +25,7 @@ from functools import partial
 from itertools import cycle
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import uvicorn
@@ -34,7 +35,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from toolscale.serving.connection import FULL, HEAD_S, LATE, config_of, said
+from toolscale.errors import ToolScaleError, UsageError
+from toolscale.serving.connection import HEAD_S, LATE, config_of, said
 from toolscale.serving.http import app_of, problem
 from toolscale.session.sessions import Sessions
 
@@ -43,7 +45,10 @@ LONGEST_LINE = 2_048
 LOOK_S = 0.02
 """Seconds between two looks at a line that has come in part."""
 RELAY_S = 120.0
+LONGEST_FOLDER = 60
+"""Letters of the folder for temporary files: the name of a socket has 107 at most."""
 READY, PASSED = b"r", b"c"
+BUSY = "the process that is to answer is busy, or is being started again; try again in a second"
 _LINE = re.compile(rb"[A-Z]{3,7} [^ ]*/episodes/(\d{1,4})-")
 _PATH = re.compile(r"/episodes/(\d{1,4})-")
 HOPS = frozenset((b"connection", b"content-length", b"keep-alive", b"transfer-encoding", b"upgrade"))
@@ -206,21 +211,21 @@ class Front:
         self._waiting = 0
 
     async def serve(self, ended: asyncio.Event) -> None:
-        """Serve until `ended` is set."""
+        """Serve until `ended` is set. ToolScaleError if a process cannot be started, or not again."""
         loop = asyncio.get_running_loop()
         for number in range(self._share.count):
             self._start(number)
         await asyncio.gather(*(self._ready(number) for number in range(self._share.count)))
-        log.info("%d processes serve on http://%s:%d", self._share.count, *self._listener.getsockname()[:2])
+        log.info("%d processes running on http://%s:%d", self._share.count, *self._listener.getsockname()[:2])
         self._listener.setblocking(False)
-        watching = [
-            loop.create_task(self._accept()),
-            *map(loop.create_task, map(self._watch, range(self._share.count))),
-        ]
-        await ended.wait()
-        for task in watching:
+        works = (self._accept(), ended.wait(), *(self._watch(number) for number in range(self._share.count)))
+        watching: list[asyncio.Task[Any]] = [loop.create_task(work) for work in works]
+        done, left = await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED)
+        for task in left:
             task.cancel()
-        await asyncio.gather(*watching, return_exceptions=True)
+        await asyncio.gather(*left, return_exceptions=True)
+        for task in done:
+            task.result()
 
     def stop(self) -> None:
         """End all processes."""
@@ -242,9 +247,9 @@ class Front:
         self._channels[number : number + 1] = [ours]
 
     async def _ready(self, number: int) -> None:
-        """Wait until a process serves. ChildProcessError if it does not."""
+        """Wait until a process serves. ToolScaleError if it does not."""
         if await asyncio.get_running_loop().sock_recv(self._channels[number], 1) != READY:
-            raise ChildProcessError(f"process {number} could not be started; its message is above")
+            raise ToolScaleError(f"process {number} could not be started; what it said stands above")
 
     async def _watch(self, number: int) -> None:
         """Start a process again that has died."""
@@ -299,8 +304,8 @@ class Front:
     def _hand_over(self, home: int, connection: socket.socket) -> None:
         try:
             socket.send_fds(self._channels[home], [PASSED], [connection.fileno()])
-        except OSError:  # it has too much to do, or is being started
-            connection.send(said(503, "Service Unavailable", FULL))
+        except OSError:  # its channel is full, or nobody reads it
+            connection.send(said(503, "Service Unavailable", BUSY))
 
 
 async def _readable(connection: socket.socket) -> None:
@@ -316,14 +321,11 @@ async def _readable(connection: socket.socket) -> None:
 def serve_workers(
     dataset: Path, host: str, port: int, *, count: int, idle_s: float, most: int, token: str | None
 ) -> None:
-    """Serve a dataset by so many processes behind one port, until told to stop."""
+    """Serve a dataset by so many processes behind one port, until told to stop. UsageError if that cannot be listened
+    on."""
     logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)  # type: ignore[attr-defined]
-    with (
-        tempfile.TemporaryDirectory(prefix="toolscale-serve-") as folder,
-        socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=4_096
-        ) as listener,
-    ):
+    own = None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp"
+    with tempfile.TemporaryDirectory(prefix="toolscale-serve-", dir=own) as folder, _listening(host, port) as listener:
         front = Front(listener, Share(dataset, idle_s, most, token, count, Path(folder)))
 
         async def run() -> None:
@@ -336,3 +338,11 @@ def serve_workers(
             asyncio.run(run())
         finally:
             front.stop()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=4_096)
+    except OSError as error:
+        raise UsageError(f"--host {host} --port {port}: {error.strerror or error}; choose others") from error
