@@ -241,7 +241,7 @@ def process_at(path: Path) -> int:
     nodes = {line.split()[6] for line in lines if line.endswith(f" {path}")}
     for place in Path("/proc").glob("[0-9]*/fd/*"):
         try:
-            target = os.readlink(place)
+            target = str(place.readlink())
         except OSError:
             continue
         if target.startswith("socket:[") and target[8:-1] in nodes:
