@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,6 @@ from toolscale.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from toolscale.limits import RunLimits
     from toolscale.records import Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
@@ -111,17 +110,10 @@ def synthesize(
     context: click.Context,
     domain: str,
     tasks: int | None,
-    seed: int,
     out: Path | None,
-    evolved: float,
-    workers: int | None,
-    audit: Literal["sample", "all"],
-    turns: DrawnTurns,
-    answer: Answer,
-    scale: int,
     toward: Path | None,
-    limits: RunLimits,
     json_: bool,
+    **how: Any,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
     one with all of them.
@@ -140,25 +132,11 @@ def synthesize(
     if domain == ALL:
         if toward is not None:
             raise UsageError("--toward is about the intents of a domain: name one domain, not all")
-        options = (tasks, seed, evolved, workers, audit, turns, answer, scale, limits)
-        context.exit(_synthesize_all(folder, *options, json_=json_))
-    tasks = tasks or tasks_of(find_folder(domain))
+        context.exit(_synthesize_all(folder, tasks, json_=json_, **how))
+    home = find_folder(domain)
+    weights = None if toward is None else weights_toward(toward, load_environment(home))
     with progress_bar() as progress:
-        manifest = make_dataset(
-            domain,
-            folder,
-            tasks=tasks,
-            seed=seed,
-            evolved=evolved,
-            workers=workers,
-            audit=audit,
-            turns=turns,
-            answer=answer,
-            scale=scale,
-            toward=None if toward is None else weights_toward(toward, load_environment(find_folder(domain))),
-            limits=limits,
-            progress=progress,
-        )
+        manifest = make_dataset(domain, folder, tasks=tasks or tasks_of(home), toward=weights, progress=progress, **how)
     ((name, part),) = manifest.domains.items()
     short = why_short(part)
     if json_:
@@ -174,41 +152,17 @@ def synthesize(
     context.exit(1 if short else 0)
 
 
-def _synthesize_all(
-    out: Path,
-    tasks: int | None,
-    seed: int,
-    evolved: float,
-    processes: int | None,
-    audit: Literal["sample", "all"],
-    turns: DrawnTurns,
-    answer: Answer,
-    scale: int,
-    limits: RunLimits,
-    *,
-    json_: bool,
-) -> int:
+def _synthesize_all(out: Path, tasks: int | None, workers: int | None, *, json_: bool, **how: Any) -> int:
     """Make the datasets of all domains and the one with all; return the exit status."""
     from toolscale.dataset.describing.shortfall import why_short
     from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
 
     orders = [
-        Order(
-            folder,
-            out.parent / domain,
-            tasks or tasks_of(folder),
-            seed,
-            evolved,
-            audit,
-            turns,
-            answer,
-            scale=scale,
-            limits=limits,
-        )
+        Order(folder, out.parent / domain, tasks or tasks_of(folder), **how)
         for domain, folder in every_domain().items()
     ]
     with progress_bars() as report:
-        made = synthesize_every(orders, out, processes=processes, report=report)
+        made = synthesize_every(orders, out, processes=workers, report=report)
     parts = made.manifest.domains if made.manifest else {}
     short = {domain: why for domain, part in sorted(parts.items()) if (why := why_short(part))}
     if json_:
