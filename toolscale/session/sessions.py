@@ -213,9 +213,10 @@ class Sessions:
         with self._lock:
             going = list(self._open.values())
             self._open.clear()
-            for session in going:
-                with session.lock:  # what it is doing comes to its end; whoever waits behind that is told
-                    pass
+        for session in going:
+            with session.lock:  # what it is doing comes to its end; whoever waits behind that is told
+                pass
+        with self._lock:
             for place in self._places.values():
                 place.shut()
             self._places.clear()
