@@ -118,7 +118,7 @@ class Sessions:
         self._places: dict[str, _Place] = {}
         self._open: OrderedDict[str, _Session] = OrderedDict()
         """What was not used for longest comes first."""
-        self._lock = Lock()
+        self._lock, self._opening = Lock(), Lock()
 
     @property
     def tasks(self) -> list[str]:
@@ -139,16 +139,17 @@ class Sessions:
         """Open a session of the task whose id is, or alone begins with, `task_id`, and return the session's own id.
         UsageError if there is no such task, TooManySessionsError if as many sessions are open as may be."""
         self.sweep()
-        with self._lock:
+        with self._opening:  # who is playing does not wait until a domain is read
             task = self._playable.task(task_id)
+            if task.domain not in self._places:
+                self._places[task.domain] = _Place(*self._playable.world(task.domain), self._most_worlds)
+            place, session_id = self._places[task.domain], f"{self._home}{uuid4().hex}"
+        transcript = Transcript(task, place.environment, domain_form=self._domain_form)
+        with self._lock:
             if len(self._open) >= self._most:
                 raise TooManySessionsError(
                     f"{self._most} sessions are open; close some, or wait until they were idle for {self._idle_s:g} s"
                 )
-            if task.domain not in self._places:
-                self._places[task.domain] = _Place(*self._playable.world(task.domain), self._most_worlds)
-            place, session_id = self._places[task.domain], f"{self._home}{uuid4().hex}"
-            transcript = Transcript(task, place.environment, domain_form=self._domain_form)
             self._open[session_id] = _Session(transcript, place, place.episode(), self._clock())
         return session_id
 
@@ -216,7 +217,7 @@ class Sessions:
         for session in going:
             with session.lock:  # what it is doing comes to its end; whoever waits behind that is told
                 pass
-        with self._lock:
+        with self._opening:
             for place in self._places.values():
                 place.shut()
             self._places.clear()
