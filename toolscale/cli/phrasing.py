@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from toolscale.words.shapes import Workshop
 
 
+MOST_NAMED = 8
+"""Shapes without a message on the terminal; --json names all."""
+
+
 @click.command()
 @click.argument("domain")
 @click.option(
@@ -104,13 +108,16 @@ def _ask(workshop: Workshop, settings: AskSettings, *, json_: bool) -> Asked:
     with telling_costs(ledger, json_=json_):
         asked = ask_for_frames(workshop, model, settings, ledger)
     if json_:
-        told = {"shapes": asked.shapes, "unusable": asked.unusable, "stopped": asked.stopped}
+        told = {"shapes": asked.shapes, "short": asked.short, "unusable": asked.unusable, "stopped": asked.stopped}
         echo_json({**_facts(asked.added), **told, "costs": costs_told(ledger)})
         return asked
     print_costs(ledger)
     for finding in asked.unusable:
         say(finding, err=True)
     _print_added(asked.added)
+    if asked.short:
+        named = ", ".join(asked.short[:MOST_NAMED]) + (", …" if len(asked.short) > MOST_NAMED else "")
+        say(f"{len(asked.short)} of {asked.shapes} shapes have no message that holds: {named}", err=True)
     if asked.stopped:
         say(f"stopped early: {asked.stopped}", err=True)
     return asked

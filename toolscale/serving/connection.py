@@ -78,7 +78,7 @@ class _Patient:
 def patient_protocol(head_s: float = HEAD_S, most: int | None = None) -> type[asyncio.Protocol]:
     """Return the protocol that uvicorn would choose, with patience: `head_s` seconds for a head, and at most so many
     connections, or as many as files may be open."""
-    most = most or min(MOST_CONNECTIONS, _most_files() - SPARE_FILES)
+    most = most or min(MOST_CONNECTIONS, most_files() - SPARE_FILES)
     return type("PatientProtocol", (_Patient, AutoHTTPProtocol), {"head_s": head_s, "most": most})
 
 
@@ -91,7 +91,7 @@ def config_of(app: ASGIApp, **how: Any) -> uvicorn.Config:
     )
 
 
-def _most_files() -> int:
+def most_files() -> int:
     """Return how many files this process may have open, once the soft limit is as high as it may be."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -36,7 +36,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from toolscale.errors import ToolScaleError, UsageError
-from toolscale.serving.connection import HEAD_S, LATE, config_of, said
+from toolscale.serving.connection import HEAD_S, LATE, config_of, most_files, said
 from toolscale.serving.http import app_of, problem
 from toolscale.session.sessions import Sessions
 
@@ -289,7 +289,10 @@ class Front:
         """Return for which process a connection is; -1 if it was closed, None if its first line does not come."""
         loop = asyncio.get_running_loop()
         end = loop.time() + HEAD_S
-        await asyncio.wait_for(_readable(connection), HEAD_S)
+        try:
+            await asyncio.wait_for(_readable(connection), HEAD_S)
+        except TimeoutError:
+            return None
         while loop.time() < end:
             line = connection.recv(LONGEST_LINE, socket.MSG_PEEK)
             if not line:
@@ -323,6 +326,7 @@ def serve_workers(
 ) -> None:
     """Serve a dataset by so many processes behind one port, until told to stop. UsageError if that cannot be listened
     on."""
+    most_files()
     logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)  # type: ignore[attr-defined]
     own = None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp"
     with tempfile.TemporaryDirectory(prefix="toolscale-serve-", dir=own) as folder, _listening(host, port) as listener:

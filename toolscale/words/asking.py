@@ -56,6 +56,8 @@ class Asked:
     added: Added
     shapes: int = 0
     """Those that it was asked for."""
+    short: list[str] = field(default_factory=list)
+    """Those for which no message held, and that somebody may come with."""
     unusable: list[str] = field(default_factory=list)
     """Why the replies for a shape could not be read."""
     stopped: str = ""
@@ -76,9 +78,11 @@ def ask_for_frames(
     done = {each.shape for each in workshop.environment.spec.frames.nobody if name in each.by}
     wanted = [each for each in workshop.lacking(settings.shapes) if each.name not in done]
     found = asyncio.run(_Asker(workshop, model, settings, ledger).ask(wanted, {} if used is None else used))
-    held, unusable, stopped = list[GivenFrame](), list[str](), ""
+    held, short, unusable, stopped = list[GivenFrame](), list[str](), list[str](), ""
     errors = list[BaseException]()
-    for part in found:
+    for shape, part in zip(wanted, found, strict=True):
+        if isinstance(part, BaseException) or not part:
+            short.append(shape.name)
         if isinstance(part, LimitError):
             stopped = str(part)
         elif isinstance(part, UnusableReplyError):
@@ -87,7 +91,7 @@ def ask_for_frames(
             errors.append(part)
         else:
             held += part
-    asked = Asked(keep_frames(workshop, held, name, name), len(wanted), unusable, stopped)
+    asked = Asked(keep_frames(workshop, held, name, name), len(wanted), short, unusable, stopped)
     if errors:
         raise errors[0]
     if unusable and len(unusable) == len(wanted):
