@@ -152,7 +152,8 @@ def test_one_connection_too_many_is_told_so_and_the_others_are_served() -> None:
     whole = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with small_server(most=2) as port:
         first, second, third = (socket.create_connection(("127.0.0.1", port)) for _ in range(3))
-        head, _, body = all_of(third).partition(b"\r\n\r\n")
+        with third:
+            head, _, body = all_of(third).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 503")
         assert json.loads(body)["error"].startswith("too many connections are open; close some")
         for connection in (first, second):

@@ -96,9 +96,7 @@ def _sitting(playable: Playable, task_id: str | None, session: Path | None) -> t
 
 
 def _serve_http(folder: Path, host: str, port: int, idle: float, most: int, workers: int) -> None:
-    import uvicorn
-
-    from toolscale.serving.connection import config_of
+    from toolscale.serving.connection import run_app
     from toolscale.serving.http import LOOPBACK, app_of
     from toolscale.session.sessions import Sessions
 
@@ -111,7 +109,7 @@ def _serve_http(folder: Path, host: str, port: int, idle: float, most: int, work
         Sessions(folder).shut()  # what is no dataset is told here, once
         return serve_workers(folder, host, port, count=workers, idle_s=idle, most=most, token=token)
     with Sessions(folder, idle_s=idle, most=most) as sessions:
-        uvicorn.Server(config_of(app_of(sessions, token), host=host, port=port)).run()
+        run_app(app_of(sessions, token), host=host, port=port)
 
 
 def _serve_desk(folder: Path, task_id: str, host: str, port: int) -> None:

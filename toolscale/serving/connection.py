@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -89,6 +90,12 @@ def config_of(app: ASGIApp, **how: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app, http=protocol, ws="none", log_level="info", access_log=False, timeout_keep_alive=keep, backlog=4_096, **how
     )
+
+
+def run_app(app: ASGIApp, **how: Any) -> None:
+    """Serve an application until told to stop; a signal is the usual end."""
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config_of(app, **how)).run()
 
 
 def most_files() -> int:

@@ -125,9 +125,7 @@ class Desk:
 
 def serve_desk(dataset: Path, task: str, host: str, port: int, token: str) -> None:
     """Serve one task until told to stop. UsageError if there is no such task."""
-    import uvicorn
-
-    from toolscale.serving.connection import config_of
+    from toolscale.serving.connection import run_app
 
     with Sessions(dataset, idle_s=math.inf, most=1) as sessions:
-        uvicorn.Server(config_of(Desk(sessions, task, token).app(), host=host, port=port)).run()
+        run_app(Desk(sessions, task, token).app(), host=host, port=port)
