@@ -156,7 +156,7 @@ def test_dollars_of_an_accepted_and_of_a_solved_task_have_what_failed_in_them(
 
     with chat_server(reply=reply) as server:
         use(monkeypatch, server.base_url)
-        assert main(["solve", str(dataset), "--tasks", "10", "--samples", "1"]) == 1
+        assert main(["solve", str(dataset), "--tasks", "10", "--samples", "1"]) == 0
     lines = {
         name: [json.loads(line) for line in (dataset / "given/mock" / f"{name}.jsonl").read_text().splitlines()]
         for name in ("attempts", "losses")
