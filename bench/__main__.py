@@ -6,11 +6,13 @@ python -m bench [--domain finance] [--candidates 240]
 
 from __future__ import annotations
 
+import os
 import platform
 import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -133,12 +135,15 @@ def lines_of(domain: str, candidates: int) -> Iterator[Line]:
     yield "share of its files that are byte for byte those of make dataset", same, ">=", 1.0
 
 
-@click.command()
+@click.group(invoke_without_command=True)
+@click.pass_context
 @click.option("--domain", default="finance", show_default=True)
 @click.option("--candidates", default=240, show_default=True, help="Candidates judged for the throughput.")
-def main(domain: str, candidates: int) -> None:
+def main(context: click.Context, domain: str, candidates: int) -> None:
     """Measure the promises, each printed as soon as it is measured, and exit 1 if one is missed. Fifteen minutes on
     quiet cores. Seconds and rates are those of the machine of the promises (bench/reference.py)."""
+    if context.invoked_subcommand is not None:
+        return
     print(f"{domain}; {platform.machine()}, Python {platform.python_version()}", flush=True)
     missed = 0
     for what, value, sign, bound in lines_of(domain, candidates):
@@ -147,6 +152,18 @@ def main(domain: str, candidates: int) -> None:
         print(f"{what:<106} {value:>10,.2f}  {sign} {bound:<6g} {'ok' if holds else 'missed'}", flush=True)
     print(f"{missed} missed")
     sys.exit(1 if missed else 0)
+
+
+@main.command()
+@click.option("--data", type=click.Path(path_type=Path), help="A dataset to serve.  [default: one of ten domains]")
+@click.option("--sessions", default=2_048, show_default=True, type=click.IntRange(1), help="Open at once.")
+@click.option("--at-once", default=256, show_default=True, type=click.IntRange(1), help="Requests under way.")
+@click.option("--workers", default=0, type=click.IntRange(0), help="Processes of the server.  [default: one a core]")
+def sessions(data: Path | None, sessions: int, at_once: int, workers: int) -> None:
+    """Open many sessions at once, play and grade them, and print the sheet."""
+    from bench.crowd import print_sheet, run_crowd
+
+    print_sheet(run_crowd(data, sessions, at_once, workers or len(os.sched_getaffinity(0))))
 
 
 if __name__ == "__main__":

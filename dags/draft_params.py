@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow.sdk import Param
+from limit_params import limit_params
 
 PARAMS = {
     "name": Param("", type="string", description="What the domain is about, in one to five words: pet insurance"),
@@ -18,7 +19,7 @@ PARAMS = {
         None, type=["null", "array"], description="Tables or operations of the source that are taken. Empty: all."
     ),
     "policy": Param(None, type=["null", "string"], description="Path on the worker of a policy that there is."),
-    "budget": Param(5.0, type="number", exclusiveMinimum=0, description="Dollars that the model may cost at most."),
+    **limit_params(budget=5.0),
     "intents": Param(25, type="integer", minimum=6, maximum=60, description="Kinds of requests that are wanted."),
     "rounds": Param(6, type="integer", minimum=1, maximum=20, description="Replies that a step may take."),
     "phrase": Param(True, type="boolean", description="Whether the model writes whole first messages in the end."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow.sdk import Param
+from limit_params import limit_params
 from toolscale_house import domains
 
 DOMAINS = domains()
@@ -52,11 +53,12 @@ PARAMS = {
         maximum=64,
         description="Times that the model of the connection toolscale_model tries each task. 0: no model is asked.",
     ),
-    "budget": Param(
+    **limit_params(budget=None),
+    "max_candidates": Param(
         None,
-        type=["null", "number"],
-        exclusiveMinimum=0,
-        description="Dollars that the model may cost for each domain. Empty: no cap.",
+        type=["null", "integer"],
+        minimum=1,
+        description="Candidates that are drawn at most for each domain. Empty: no limit.",
     ),
     "publish": Param(
         None,

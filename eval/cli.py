@@ -126,6 +126,12 @@ def list_(json_: bool) -> None:
     metavar="FILE",
     help="The Python that has tau2.  [default: .venv/bin/python of the checkout]",
 )
+@click.option(
+    "--weak",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write which intents, evolutions, tools, rules and lengths it fails, for `toolscale synthesize --toward`.",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=OUT, show_default=True, help="Where results go.")
 @takes_judge
 @as_json

@@ -30,9 +30,11 @@ from eval.records import Settings
 from eval.report.writing import write_report
 from eval.storage import read_results
 from eval.summary import Summary, summarize
+from eval.weakness import ENVIRONMENT_TASKS, WANTS, weakness_of, write_weakness
 from toolscale.canonical import finite
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
+from toolscale.limits import RunLimits
 from toolscale.models.chat import Ledger, model_from
 from toolscale.models.hidden_tools import hidden_tools
 from toolscale.models.judging import JudgeSettings, judge_model
@@ -73,6 +75,8 @@ class Wanted:
     """Of a benchmark that plays in its own program: where that is."""
     interpreter: Path | None = None
     """The Python that has it; None: that of the checkout's .venv."""
+    weak: Path | None = None
+    """A file for what the one policy that is named fails."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,8 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None, ledger: Le
         return await _elsewhere(wanted, say) if wanted.checkout is not None else _recorded(wanted, graded)
     if wanted.checkout is not None or wanted.interpreter is not None:
         raise UsageError(f"{wanted.kind} is played here: leave --checkout and --interpreter out")
-    purse = Purse(wanted.max_cost, wanted.replies, ledger if ledger is not None else Ledger())
+    _check_weak(wanted)
+    purse = Purse(RunLimits(max_cost=wanted.max_cost), wanted.replies, ledger if ledger is not None else Ledger())
     players = players_of(wanted, purse)
     await _tell_hidden_tools(wanted, say)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
@@ -105,7 +110,23 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None, ledger: Le
                 shown = partial(_show, bar, bar.add_task(player.name, total=None))
                 progress = await harness.run(player, wanted.samples, wanted.at_once, shown)
             say(progress.told())
+        if wanted.weak is not None:
+            read = read_results(harness.folder_of(players[0]))
+            write_weakness(wanted.weak, weakness_of(*read, opened.cases, opened.ground.bench.domains))
+            say(f"{wanted.weak}: what {players[0].name} fails; toolscale synthesize DOMAIN --toward {wanted.weak}")
     return _ended(folder, [harness.folder_of(player) for player in players])
+
+
+def _check_weak(wanted: Wanted) -> None:
+    """Raise UsageError, before anything runs, if what a policy fails cannot be counted."""
+    if wanted.weak is None:
+        return
+    if len(wanted.policies) != 1:
+        raise UsageError(f"--weak is about one policy; {len(wanted.policies)} are named by --policy")
+    if wanted.kind not in ENVIRONMENT_TASKS:
+        raise UsageError(f"{wanted.kind}: {WANTS}")
+    if wanted.weak.is_dir():
+        raise UsageError(f"--weak {wanted.weak} is a folder; name a file")
 
 
 def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], list[Path]]) -> Evaluated:

@@ -16,7 +16,8 @@ from toolscale.dataset.describing.reading import TaskRows
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolscale"
 RANKS = {
-    "errors": 0, "patterns": 0, "forbidden_names": 0, "canonical": 1, "text_files": 1, "strict_json": 1,
+    "errors": 0, "limits": 1, "proportions": 1,
+    "patterns": 0, "forbidden_names": 0, "canonical": 1, "text_files": 1, "strict_json": 1,
     "prompt_templates": 1, "validation": 1, "temporary_folders": 1, "whole_files": 1, "json_lines": 2,
     "package_code": 2, "yaml_files": 2,
     "records": 2, "config": 3, "kept": 3, "sql": 3, "language": 3, "schemas": 3, "models": 3, "sandbox": 4,

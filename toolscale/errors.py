@@ -13,7 +13,9 @@ ToolScaleError
 ├── ModelUnavailableError    a model did not answer, after all retries
 ├── UnusableReplyError       a model answered, and its reply cannot be used, not even after it was told why
 ├── DraftError               a drafted domain has findings after the last round of a step
-├── BudgetError              the next request to a model might pass the cap on dollars
+├── LimitError               a run has taken what it may
+│   ├── BudgetError          the next request to a model might pass the cap on dollars
+│   └── DeadlineError        its time is over
 ├── RolloutError             a rollout broke in a way that nobody expected; the message names the task
 ├── ContextFullError         a conversation has no room left in the context of the model that writes it
 ├── VoidConversationError    a person who is played by a model said what the scenario does not have
@@ -160,9 +162,16 @@ class DraftError(PermanentError, ToolScaleError):
     """A domain that a model drafts has findings after the last round of a step. What was written so far is kept."""
 
 
-class BudgetError(PermanentError, ToolScaleError):
-    """The next request to a model might pass the cap on dollars. What was paid for is kept: with a higher cap the same
-    command goes on."""
+class LimitError(PermanentError, ToolScaleError):
+    """A run has taken what it may. What it did is kept: with a higher limit the same command goes on."""
+
+
+class BudgetError(LimitError):
+    """The next request to a model might pass the cap on dollars. What was paid for is kept."""
+
+
+class DeadlineError(LimitError):
+    """The time that a run was given is over, and nothing new is begun."""
 
 
 class RolloutError(ToolScaleError):

@@ -22,6 +22,7 @@ from toolscale.records import (
     SchemaSpec,
     Task,
     ToolsetSpec,
+    Weakness,
     WordedPreference,
     WorldSpec,
 )
@@ -44,6 +45,7 @@ SCHEMAS: dict[str, type[Record]] = {
     "catalogue": Catalogue,
     "prices": PriceList,
     "preference": WordedPreference,
+    "weakness": Weakness,
 }
 """Name of the file that is described -> record."""
 

@@ -11,6 +11,7 @@ from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.pipeline.domains import open_domains
 from toolscale.records import RolloutTask, Split, Task, is_evolved
+from toolscale.tasks.toward import length_of
 
 ABOUT = About(
     title="Environment tasks of the test split: what was done is graded, and what the final message says",
@@ -55,13 +56,9 @@ def _case(task: RolloutTask) -> Case:
         "tier": found.difficulty.tier,
         "outcome": found.outcome,
         "evolution": _evolution(found),
-        "golden calls": _calls(len(found.golden_calls)),
+        "golden calls": length_of(len(found.golden_calls)),
     }
     return Case(task, f"{found.domain}/{found.intent_id}", groups)
-
-
-def _calls(count: int) -> str:
-    return str(count) if count < 4 else "4 to 6" if count < 7 else "7 or more"
 
 
 def _evolution(task: Task) -> str:

@@ -11,9 +11,9 @@ from eval.statistics.paired import (
     share_difference,
     share_moved,
 )
-from eval.statistics.proportions import wilson
 from eval.statistics.sizes import sample_size, tasks_needed
 from eval.statistics.trials import pass_hat_k
+from toolscale.proportions import wilson
 
 __all__ = [
     "Difference", "Estimate", "McNemar", "clustered_error", "mcnemar", "mean_interval", "paired_difference",

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from eval.statistics.proportions import wilson
 from toolscale.errors import UsageError
+from toolscale.proportions import wilson
 
 RESAMPLES = 10_000
 SEED = 20_260_901

@@ -17,8 +17,8 @@ from eval.statistics.clusters import (
     ratio_interval,
     resampled_ratio,
 )
-from eval.statistics.proportions import wilson
 from toolscale.errors import UsageError
+from toolscale.proportions import wilson
 
 ALIKE = 1e-12
 """Differences that differ by less are the same but for rounding."""

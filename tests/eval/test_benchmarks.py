@@ -313,5 +313,5 @@ def test_a_model_of_sft_is_played_as_the_named_configuration_says(tmp_path: Path
     content = {"model": {"path": "nowhere"}, "datasets": ["nowhere"]}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(content))
     wanted = Wanted("questions", Settings(), tmp_path / "out", (("sft", str(model)),), baselines=False)
-    [player, *_] = players_of(wanted, Purse(None, tmp_path / "replies"))
+    [player, *_] = players_of(wanted, Purse(replies=tmp_path / "replies"))
     assert (player.name, player.identity["codec"]) == ("sft", "chat")  # tiny is that of the configuration

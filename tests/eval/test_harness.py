@@ -24,6 +24,7 @@ from eval.report.tables import spent_row
 from eval.storage import RESULTS, ROLLOUTS, read_results
 from eval.summary import summarize
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
+from toolscale.limits import RunLimits
 from toolscale.models.chat import ChatModel
 from toolscale.models.endpoint import EndpointExpert
 from toolscale.models.purse import Purse
@@ -216,13 +217,13 @@ def test_a_wrong_key_ends_the_run_at_once(play: Play, tmp_path: Path) -> None:
 def test_the_cap_on_dollars_is_not_passed_and_what_was_paid_for_is_kept(play: Play, tmp_path: Path) -> None:
     price = Price(input=10.0, output=10.0)
     with chat_server(said("42", usage={"prompt_tokens": 100, "completion_tokens": 3000})) as server:
-        purse = Purse(most=0.2, replies=tmp_path / "replies.sqlite")
+        purse = Purse(RunLimits(max_cost=0.2), replies=tmp_path / "replies.sqlite")
         with pytest.raises(BudgetError, match=r"of \$0.2 are spent"):
             play(model(server.base_url, purse, price=price))
         assert 0 < purse.budget.spent <= 0.2
         first = len(server.asked)
         assert 0 < first < TASKS
-        play(model(server.base_url, Purse(most=5, replies=tmp_path / "replies.sqlite"), price=price))
+        play(model(server.base_url, Purse(RunLimits(max_cost=5), replies=tmp_path / "replies.sqlite"), price=price))
         assert len(server.asked) == TASKS
     assert len(read_results(tmp_path / "m")[1]) == TASKS
 
@@ -240,7 +241,7 @@ def test_experts_are_paid_from_the_same_purse_and_do_not_pass_its_cap(tmp_path: 
 
     with chat_server(said("<think>Hm.</think>8")) as server:
         place, price = Endpoint(base_url=server.base_url, model="m"), Price(input=1, output=10)
-        purse = Purse(0.5, tmp_path / "replies.sqlite")
+        purse = Purse(RunLimits(max_cost=0.5), tmp_path / "replies.sqlite")
         spec = ExpertSpec(
             name="sage",
             title="Sage",

@@ -50,7 +50,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_cap_is_not_passed(verb: str, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     with chat_server(reply=lambda body: FAULTS[fault]("I care for a right answer.")) as server:
-        model = ("--endpoint", server.base_url, "--model", "m", "--deadline", "0.6")
+        model = ("--endpoint", server.base_url, "--model", "m", "--answer-deadline", "0.6")
         status = main([*VERBS[verb], *model, "--max-cost", str(CAP), "--json"])
         asked = list(server.asked)
     told = json.loads(capsys.readouterr().out)
@@ -66,7 +66,7 @@ def test_experts_that_are_asked_are_paid_from_the_same_cap(fault: str, capsys: p
         expert |= {"price": {"input": INPUT, "output": OUTPUT}}
         expert["endpoint"] = {"base_url": server.base_url, "model": "one", "timeout_s": 0.3, "deadline_s": 0.6}
         Path("experts.yaml").write_text(yaml.safe_dump({**catalogue, "experts": [expert]}))
-        model = ("--endpoint", server.base_url, "--model", "m", "--deadline", "0.6", "--max-cost", "0.4")
+        model = ("--endpoint", server.base_url, "--model", "m", "--answer-deadline", "0.6", "--max-cost", "0.4")
         assert main(["describe", "experts.yaml", "--tasks", "6", *model, "--json"]) in (1, 2)
         asked = list(server.asked)
     costs = json.loads(capsys.readouterr().out)["costs"]

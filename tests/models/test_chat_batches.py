@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from toolscale.errors import BudgetError, ModelUnavailableError
+from toolscale.limits import RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
 from toolscale.models.chat.batches import SHARE, ask_ahead
 from toolscale.models.chat.budget import most_of
@@ -138,7 +139,9 @@ def ahead(
     async def work() -> tuple[int, list[ChatReply], ChatClient]:
         endpoint = Endpoint(base_url=server.base_url, model="m", timeout_s=5, deadline_s=20)
         with ReplyStore(path) as store:
-            async with ChatClient(ChatModel(endpoint, Price(input=10, output=100)), store, Budget(most)) as client:
+            async with ChatClient(
+                ChatModel(endpoint, Price(input=10, output=100)), store, Budget(RunLimits(max_cost=most))
+            ) as client:
                 kept = await ask_ahead(client, [request(text) for text in texts], first_look=0.01)
                 return kept, [await client.ask(request(text)) for text in texts], client
 

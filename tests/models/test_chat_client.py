@@ -24,6 +24,7 @@ from toolscale.errors import (
     UnusableReplyError,
     UsageError,
 )
+from toolscale.limits import RunLimits
 from toolscale.models.chat import (
     Budget,
     ChatClient,
@@ -74,7 +75,7 @@ def run(
 
     async def done() -> tuple[T, ChatClient]:
         with ReplyStore(path) as store:
-            async with ChatClient(model(server, **rest), store, Budget(most)) as client:
+            async with ChatClient(model(server, **rest), store, Budget(RunLimits(max_cost=most))) as client:
                 return await work(client), client
 
     return asyncio.run(done())
@@ -497,7 +498,7 @@ def test_however_requests_come_and_go_the_cap_holds(costs: list[int], cap: int, 
             assert budget.spent <= cap / 1_000 + 1e-9
 
     async def all_of() -> Budget:
-        budget = Budget(cap / 1_000)
+        budget = Budget(RunLimits(max_cost=cap / 1_000))
         await asyncio.gather(*(spend(budget, cost) for cost in costs), return_exceptions=True)
         return budget
 

@@ -178,7 +178,7 @@ def test_nothing_is_written_where_the_writer_gives_nothing(
     path.write_text(TWO)
     with chat_server(answer) as server:
         arguments = ["--endpoint", server.base_url, "--model", "m", "--key-env", "WRITER_KEY", "--out", str(out)]
-        arguments += ["--deadline", "2"]  # a busy machine answers in it, too
+        arguments += ["--answer-deadline", "2"]  # a busy machine answers in it, too
         assert main(["describe", str(path), *arguments]) == (2 if answer.status == 401 else 1)
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
@@ -192,7 +192,7 @@ def test_nothing_is_written_where_the_writer_gives_nothing(
     [
         (
             {},
-            ["--endpoint", "http://127.0.0.1:9/v1", "--deadline", "0.2"],
+            ["--endpoint", "http://127.0.0.1:9/v1", "--answer-deadline", "0.2"],
             "toolscale: http://127.0.0.1:9/v1: no answer in 0.2 s: the connection failed",
         ),
         ({}, ["--key-env", "s3cret-key"], "toolscale: --key-env takes the name of an environment variable, not a key;"),

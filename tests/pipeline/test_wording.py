@@ -179,7 +179,7 @@ def test_a_file_that_is_none_or_lacks_a_split_is_named(tmp_path: Path) -> None:
         ),
         (
             Answer(b"<html>"),
-            ["--deadline", "0.2"],
+            ["--answer-deadline", "0.2"],
             "{url}: no preference of the split 'train' without wishes about tools could be kept: "
             "asked 4, silent 4, unreadable 0, mismatched 0, kept 0 (the last unusable reply: "
             "{url}: 1 replies to one request cannot be used: it is not JSON that can be read); "
@@ -190,7 +190,11 @@ def test_a_file_that_is_none_or_lacks_a_split_is_named(tmp_path: Path) -> None:
             [],
             "{url}: it refused (404: no such model); check the address, the key and the name of the model",
         ),
-        (Answer(b"", 503), ["--deadline", "0.2"], "{url}: no answer in 0.2 s: it answered 503; run it again later"),
+        (
+            Answer(b"", 503),
+            ["--answer-deadline", "0.2"],
+            "{url}: no answer in 0.2 s: it answered 503; run it again later",
+        ),
         (said("7"), ["--max-cost", "1"], "MAX_COST needs a price: set TOOLSCALE_MODEL_PRICE to dollars"),
     ],
 )

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from http_server import serving
 from mcp import Client, StdioServerParameters
 
 from toolscale.canonical import canonical_json
@@ -28,22 +25,6 @@ from toolscale.session import Playable
 pytestmark = pytest.mark.xdist_group("serving")  # one server for all
 
 Scripts = dict[str, tuple[Task, Script]]
-
-
-@contextmanager
-def serving(*options: str | Path, **environment: str) -> Iterator[httpx2.Client]:
-    """A server of `toolscale serve --http` on any port, and a client of it."""
-    command = [sys.executable, "-m", "toolscale", "serve", *map(str, options), "--http", "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | environment) as process:
-        assert process.stderr is not None
-        lines = iter(process.stderr.readline, "")
-        found = next(match for line in lines if (match := re.search(r"running on (http://\S+)", line)))
-        try:
-            with httpx2.Client(base_url=found[1]) as client:
-                yield client
-        finally:
-            process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0, process.stderr.read()
 
 
 @pytest.fixture(scope="module")

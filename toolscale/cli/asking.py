@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from toolscale.cli.limiting import limited
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def by_model(verb: Verb) -> Verb:
             help="The environment variable that holds the key.  [default: OPENAI_API_KEY; none for --endpoint]",
         ),
         click.option(
-            "--deadline",
+            "--answer-deadline",
             metavar="SECONDS",
             type=click.FloatRange(0, min_open=True),
             help="Give up if one answer of it takes longer, tries and waits included.  [default: 600]",
@@ -46,16 +47,9 @@ def by_model(verb: Verb) -> Verb:
 
 
 def asks_model(verb: Verb) -> Verb:
-    """Give a verb that asks the model of the environment (`model_from`) the options of what it may cost and where its
-    replies are kept."""
+    """Give a verb that asks the model of the environment (`model_from`) the options of what it may take (`limits`) and
+    where its replies are kept."""
     options = (
-        click.option(
-            "--max-cost",
-            type=click.FloatRange(0, min_open=True),
-            envvar="MAX_COST",
-            metavar="DOLLARS",
-            help="Stop before more is spent; what was paid for is kept.  [default: MAX_COST, else no cap]",
-        ),
         click.option(
             "--replies",
             type=click.Path(path_type=Path),
@@ -69,10 +63,12 @@ def asks_model(verb: Verb) -> Verb:
     )
     for option in reversed(options):
         verb = option(verb)
-    return verb
+    return limited("max_cost", "deadline_s")(verb)
 
 
-def model_asked(endpoint: str | None, model: str | None, key_env: str | None, deadline: float | None) -> ChatModel:
+def model_asked(
+    endpoint: str | None, model: str | None, key_env: str | None, answer_deadline: float | None
+) -> ChatModel:
     """Return the model that the options of `by_model` name, and the environment where they do not. A server that is
     named gets no key but the one that is named for it. UsageError at once if the address cannot be one, or its key is
     not in the environment."""
@@ -89,8 +85,8 @@ def model_asked(endpoint: str | None, model: str | None, key_env: str | None, de
     told = {MODEL: model, URL: endpoint, KEY: None if endpoint is None else ""}
     found = model_from({**os.environ, **{name: value for name, value in told.items() if value is not None}})
     changed: dict[str, Any] = {} if key_env is None else {"api_key_env": key_env}
-    if deadline is not None:
-        changed |= {"timeout_s": min(found.endpoint.timeout_s, deadline), "deadline_s": deadline}
+    if answer_deadline is not None:
+        changed |= {"timeout_s": min(found.endpoint.timeout_s, answer_deadline), "deadline_s": answer_deadline}
     place = found.endpoint.model_copy(update=changed)
     key_of(place, f"the model {place.model!r}")
     return replace(found, endpoint=place)

@@ -14,6 +14,7 @@ from toolscale.cli.judging import takes_judge
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 
 if TYPE_CHECKING:
+    from toolscale.limits import RunLimits
     from toolscale.models.judging import JudgeSettings
     from toolscale.pipeline.deciding import Case
     from toolscale.pipeline.solving import Solving
@@ -34,7 +35,7 @@ def solve(
     samples: int,
     tasks: int | None,
     out: Path | None,
-    max_cost: float | None,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     judge: JudgeSettings | None,
@@ -48,15 +49,15 @@ def solve(
     unless a judge is named, who reads them: its verdicts lie beside the attempts.
 
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
-    TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Exits 1 if a cap on dollars
-    stopped it, or a judge that is gone.
+    TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Exits 1 if a limit stopped it, or a
+    judge that is gone, or if fewer tasks are left than were asked for.
     """
     from toolscale.cli.tallies import costs_told, print_costs, telling_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.solving import SolveSettings, solve_dataset
 
     model, ledger = model_from(os.environ), Ledger()
-    settings = SolveSettings(out, samples, tasks, max_cost, replies, record, judge)
+    settings = SolveSettings(out, samples, tasks, limits, replies, record, judge)
     with telling_costs(ledger, json_=json_):
         solving = solve_dataset(dataset, model, settings, lambda line: say(line, err=True), ledger)
     if json_:
@@ -68,11 +69,11 @@ def solve(
             "read": solving.read,
             "unread": solving.unread,
         }
-        echo_json({**told, "stopped": solving.stopped, "costs": costs})
+        echo_json({**told, "short": solving.short, "stopped": solving.stopped, "costs": costs})
     else:
         print_costs(ledger)
         _print_solving(solving, ledger.total().worth_usd)
-    context.exit(1 if solving.stopped else 0)
+    context.exit(1 if solving.stopped or solving.short else 0)
 
 
 def _print_solving(solving: Solving, worth: float | None) -> None:
@@ -98,8 +99,8 @@ def _print_solving(solving: Solving, worth: float | None) -> None:
         say(f"  the judge read {solving.read} final messages")
     if solving.unread:
         say(f"  {solving.unread} final messages have no verdict and stay undecided; the last: {solving.why_unread}")
-    if solving.stopped:
-        say(f"  {solving.stopped}")
+    for line in filter(None, (solving.short, solving.stopped)):
+        say(f"  {line}")
     if solving.outcomes["quarantined"]:
         say(f"read them: toolscale quarantine {solving.dataset}")
 

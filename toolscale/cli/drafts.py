@@ -15,6 +15,7 @@ from toolscale.cli.output import as_json, echo_json, say
 if TYPE_CHECKING:
     from toolscale.draft import StepReport
     from toolscale.draft.sources import Source
+    from toolscale.limits import RunLimits
     from toolscale.models.chat import Ledger
     from toolscale.pipeline.drafting import Drafted
     from toolscale.pipeline.proposing import Proposed
@@ -66,7 +67,7 @@ def draft(
     source: str | None,
     only: str | None,
     policy: Path | None,
-    max_cost: float | None,
+    limits: RunLimits,
     intents: int,
     rounds: int,
     candidates: int,
@@ -95,7 +96,7 @@ def draft(
     settings = DraftSettings(
         root=root or OWN,
         replies=replies,
-        max_cost=max_cost,
+        limits=limits,
         source=known,
         wishes=intents,
         rounds=rounds,
@@ -135,7 +136,7 @@ def propose(
     out: Path | None,
     rounds: int,
     candidates: int,
-    max_cost: float | None,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     if_missing: bool,
@@ -165,7 +166,7 @@ def propose(
     if if_missing and target.exists():
         say(f"{base.domain} has changed since: what was proposed is kept in {put_aside(target)}", err=True)
     settings = ProposeSettings(
-        out=out, replies=replies, max_cost=max_cost, wishes=intents, rounds=rounds, candidates=candidates, record=record
+        out=out, replies=replies, limits=limits, wishes=intents, rounds=rounds, candidates=candidates, record=record
     )
     left = f"the transcript is in {settings.work / base.domain}"
     with telling_costs(ledger, json_=json_, rest=left):

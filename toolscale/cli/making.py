@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from toolscale.cli.limiting import limited
 from toolscale.cli.output import Verb, as_json, echo_json, progress_bar, progress_bars, say
 from toolscale.config import ALL, EVOLVED_SHARE, FIXTURE_TASKS
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from toolscale.pipeline.every_domain import Order
     from toolscale.records import Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
@@ -114,101 +113,99 @@ def _fixtures(context: click.Context, parameter: click.Parameter, value: str) ->
 )
 @how_worked_on
 @SCALE
+@click.option(
+    "--toward",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw intents the more often the more a policy fails them, by what `evaluate --weak` wrote; none of the test "
+    "split is drawn.",
+)
+@limited("max_candidates", "deadline_s")
 @as_json
 @click.pass_context
 def synthesize(
     context: click.Context,
     domain: str,
     tasks: int | None,
-    seed: int,
     out: Path | None,
-    evolved: float,
-    workers: int | None,
-    audit: Literal["sample", "all"],
-    fixtures: int | None,
-    turns: DrawnTurns,
-    answer: Answer,
-    scale: int,
+    toward: Path | None,
     json_: bool,
+    **how: Any,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
-    one with all of them."""
+    one with all of them.
+
+    It has the tasks that were asked for, or it says why it has fewer, and exits 1. At the deadline nothing is written,
+    what is judged is kept, and the same command goes on from there."""
+    from toolscale.dataset.describing.shortfall import why_short
     from toolscale.dataset.manifest import world_folder
     from toolscale.environment.environment import load_environment
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import synthesize as make_dataset
-    from toolscale.pipeline.every_domain import Order, tasks_of
+    from toolscale.pipeline.every_domain import tasks_of
+    from toolscale.tasks.toward import weights_toward
 
     folder = out or Path("var/datasets") / Path(domain).name
     if domain == ALL:
-        asked = partial(Order, seed=seed, evolved=evolved, audit=audit, turns=turns, answer=answer, scale=scale)
-        context.exit(_synthesize_all(folder, tasks, partial(asked, fixtures=fixtures), workers, json_))
-    tasks = tasks or tasks_of(find_folder(domain))
+        if toward is not None:
+            raise UsageError("--toward is about the intents of a domain: name one domain, not all")
+        context.exit(_synthesize_all(folder, tasks, json_=json_, **how))
+    home = find_folder(domain)
+    weights = None if toward is None else weights_toward(toward, load_environment(home))
     with progress_bar() as progress:
-        manifest = make_dataset(
-            domain,
-            folder,
-            tasks=tasks,
-            seed=seed,
-            evolved=evolved,
-            workers=workers,
-            audit=audit,
-            turns=turns,
-            answer=answer,
-            scale=scale,
-            fixtures=fixtures,
-            progress=progress,
-        )
+        manifest = make_dataset(domain, folder, tasks=tasks or tasks_of(home), toward=weights, progress=progress, **how)
+    ((name, part),) = manifest.domains.items()
+    short = why_short(part)
     if json_:
-        return echo_json({"dataset": str(folder), "counts": manifest.counts, "gates": manifest.gates})
-    (name,) = manifest.domains
+        echo_json({"dataset": str(folder), "counts": manifest.counts, "gates": manifest.gates, "short": short})
+        context.exit(1 if short else 0)
     environment = load_environment(world_folder(folder, name))
-    _tell_made(folder, manifest, tasks, [intent.id for intent in environment.spec.intents.intents])
+    _tell_made(folder, manifest, short, [intent.id for intent in environment.spec.intents.intents])
     if (drafted := environment.spec.world.drafted) and drafted.total.usd is not None:
         each = drafted.total.usd / manifest.counts["accepted"]
         say(f"drafted by {drafted.model} for ${drafted.total.usd:.4f}: ${each:.6f} a task")
     if new := [intent.id for intent in environment.spec.intents.intents if intent.proposed_by]:
         say(f"{len(new)} of its intents were proposed by a model; the card counts their tasks")
+    context.exit(1 if short else 0)
 
 
-def _synthesize_all(
-    out: Path, tasks: int | None, asked: Callable[..., Order], processes: int | None, json_: bool
-) -> int:
-    """Make the datasets of all domains, each as it is `asked` for, and the one with all; return the exit status."""
-    from toolscale.pipeline.every_domain import every_domain, synthesize_every, tasks_of
+def _synthesize_all(out: Path, tasks: int | None, workers: int | None, *, json_: bool, **how: Any) -> int:
+    """Make the datasets of all domains and the one with all; return the exit status."""
+    from toolscale.dataset.describing.shortfall import why_short
+    from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
 
     orders = [
-        asked(folder, out.parent / domain, tasks or tasks_of(folder)) for domain, folder in every_domain().items()
+        Order(folder, out.parent / domain, tasks or tasks_of(folder), **how)
+        for domain, folder in every_domain().items()
     ]
     with progress_bars() as report:
-        made = synthesize_every(orders, out, processes=processes, report=report)
+        made = synthesize_every(orders, out, processes=workers, report=report)
+    parts = made.manifest.domains if made.manifest else {}
+    short = {domain: why for domain, part in sorted(parts.items()) if (why := why_short(part))}
     if json_:
         counts = made.manifest.counts if made.manifest else None
-        echo_json({"dataset": str(out), "counts": counts, "failures": made.failures})
-        return 1 if made.failures else 0
+        echo_json({"dataset": str(out), "counts": counts, "failures": made.failures, "short": short})
+        return 1 if made.failures or short else 0
     for domain, fault in made.failures.items():
         say(f"{domain} was not made: {fault}", err=True)
     if made.manifest is None:
         say(f"{out} is left as it was; the other {len(orders) - len(made.failures)} are in {out.parent}", err=True)
         return 1
     for domain, part in sorted(made.manifest.domains.items()):
-        say(f"{out.parent / domain}: {part.counts['accepted']} verified tasks")
+        say(f"{out.parent / domain}: {short.get(domain) or '{} verified tasks'.format(part.counts['accepted'])}")
     say(f"{out}: {made.manifest.counts['accepted']} verified tasks of {len(orders)} domains")
-    return 0
+    return 1 if short else 0
 
 
-def _tell_made(folder: Path, manifest: Manifest, tasks: int, intents: Sequence[str]) -> None:
-    """Say what was made of the `tasks` that were asked for. `intents`: those of the environment."""
+def _tell_made(folder: Path, manifest: Manifest, short: str, intents: Sequence[str]) -> None:
+    """Say what was made, and why it is `short` of what was asked for. `intents`: those of the environment."""
     from toolscale.cli.tallies import judged_text
 
     counts = manifest.counts
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
     say(f"{folder}: {counts['accepted']} verified tasks ({splits})")
-    if counts["accepted"] < tasks:
-        say(
-            f"  {tasks} were asked for: the environment has no more cases or words that are new; "
-            "add requests, slots or rows"
-        )
+    if short:
+        say(f"  {short}")
     say(f"  {judged_text(counts)}")
     failures = {gate: statuses["fail"] for gate, statuses in manifest.gates.items() if statuses.get("fail")}
     if failures:

@@ -8,11 +8,15 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from toolscale.cli.asking import asks_model, by_model, model_asked
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
+
+if TYPE_CHECKING:
+    from toolscale.limits import RunLimits
 
 
 @click.command()
@@ -35,8 +39,8 @@ def describe(
     endpoint: str | None,
     model: str | None,
     key_env: str | None,
-    deadline: float | None,
-    max_cost: float | None,
+    answer_deadline: float | None,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     out: Path | None,
@@ -60,8 +64,8 @@ def describe(
     from toolscale.models.purse import Purse
     from toolscale.pipeline.describing import describe_catalogue
 
-    place, purse = out or catalogue, Purse(max_cost, replies, record=record)
-    writer, ledger = model_asked(endpoint, model, key_env, deadline), purse.ledger
+    place, purse = out or catalogue, Purse(limits, replies, record=record)
+    writer, ledger = model_asked(endpoint, model, key_env, answer_deadline), purse.ledger
     with telling_costs(ledger, json_=json_), progress_bar() as progress:
         described = describe_catalogue(
             catalogue, place, writer, purse, count=tasks, seed=seed, datasets=dataset, again=again, progress=progress
@@ -105,8 +109,8 @@ def preferences(
     endpoint: str | None,
     model: str | None,
     key_env: str | None,
-    deadline: float | None,
-    max_cost: float | None,
+    answer_deadline: float | None,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     count: int,
@@ -126,7 +130,7 @@ def preferences(
     from toolscale.models.purse import Purse
     from toolscale.pipeline.preference_files import word_preferences
 
-    writer, purse = model_asked(endpoint, model, key_env, deadline), Purse(max_cost, replies, record=record)
+    writer, purse = model_asked(endpoint, model, key_env, answer_deadline), Purse(limits, replies, record=record)
     ledger = purse.ledger
     with telling_costs(ledger, json_=json_), progress_bar() as progress:
         worded = word_preferences(out, writer, purse, count=count, seed=seed, wish_share=wish_share, progress=progress)

@@ -12,9 +12,14 @@ from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, say
 
 if TYPE_CHECKING:
+    from toolscale.limits import RunLimits
     from toolscale.words.asking import Asked, AskSettings
     from toolscale.words.phrasing import Added
     from toolscale.words.shapes import Workshop
+
+
+MOST_NAMED = 8
+"""Shapes without a message on the terminal; --json names all."""
 
 
 @click.command()
@@ -46,7 +51,7 @@ def phrase(
     writer: str,
     model: str,
     people: Path | None,
-    max_cost: float | None,
+    limits: RunLimits,
     replies: Path,
     record: Path | None,
     json_: bool,
@@ -57,7 +62,7 @@ def phrase(
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Each message is tried on six cases through every gate,
     and read once more by the model; what fails is shown to it twice, and what holds is put into `frames.yaml`. A shape
     of which two writers say that hardly anybody would come with it is drawn no more. Exits 1 if any message of --from
-    is refused, or if the cap on dollars stopped it.
+    is refused, or if a limit stopped it.
     """
     from toolscale.environment.environment import load_environment
     from toolscale.environment.population import populate
@@ -71,7 +76,7 @@ def phrase(
         if brief:
             return _print_brief(workshop, shapes, people)
         if given is None:
-            done = _ask(workshop, AskSettings(shapes, max_cost, replies, record), json_=json_)
+            done = _ask(workshop, AskSettings(shapes, limits, replies, record), json_=json_)
             click.get_current_context().exit(1 if done.stopped else 0)
         added = add_frames(workshop, read_given(given), writer, model)
     finally:
@@ -103,13 +108,16 @@ def _ask(workshop: Workshop, settings: AskSettings, *, json_: bool) -> Asked:
     with telling_costs(ledger, json_=json_):
         asked = ask_for_frames(workshop, model, settings, ledger)
     if json_:
-        told = {"shapes": asked.shapes, "unusable": asked.unusable, "stopped": asked.stopped}
+        told = {"shapes": asked.shapes, "short": asked.short, "unusable": asked.unusable, "stopped": asked.stopped}
         echo_json({**_facts(asked.added), **told, "costs": costs_told(ledger)})
         return asked
     print_costs(ledger)
     for finding in asked.unusable:
         say(finding, err=True)
     _print_added(asked.added)
+    if asked.short:
+        named = ", ".join(asked.short[:MOST_NAMED]) + (", …" if len(asked.short) > MOST_NAMED else "")
+        say(f"{len(asked.short)} of {asked.shapes} shapes have no message that holds: {named}", err=True)
     if asked.stopped:
         say(f"stopped early: {asked.stopped}", err=True)
     return asked

@@ -33,9 +33,24 @@ MADE = 50
     show_default=True,
     help="Seconds after which an episode that nobody uses is closed.",
 )
-@click.option("--most", type=click.IntRange(1), default=1_000, show_default=True, help="Episodes open at once.")
+@click.option("--most", type=click.IntRange(1), default=4_096, show_default=True, help="Episodes open at once.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Processes that share the episodes behind the one port; one for each core.",
+)
 def serve(
-    dataset: str, task_id: str | None, session: Path | None, http: bool, host: str, port: int, idle: float, most: int
+    dataset: str,
+    task_id: str | None,
+    session: Path | None,
+    http: bool,
+    host: str,
+    port: int,
+    idle: float,
+    most: int,
+    workers: int,
 ) -> None:
     """Serve tasks of DATASET to programs that speak MCP: agents, and the runners of others.
 
@@ -49,11 +64,13 @@ def serve(
     """
     if http and session:
         raise UsageError("--http keeps no session folder; leave --session out")
+    if workers > 1 and (task_id or not http):
+        raise UsageError("--workers is for all tasks over HTTP; say --http and no ID, or leave --workers out")
     folder = _dataset(dataset)
     if http and task_id:
         return _serve_desk(folder, task_id, host, port)
     if http:
-        return _serve_http(folder, host, port, idle, most)
+        return _serve_http(folder, host, port, idle, most, workers)
     from toolscale.serving.stdio import serve_stdio
     from toolscale.session.playable import Playable
     from toolscale.session.sitting import Sitting
@@ -78,17 +95,21 @@ def _sitting(playable: Playable, task_id: str | None, session: Path | None) -> t
     return session or Path("var/play") / task, playable, task
 
 
-def _serve_http(folder: Path, host: str, port: int, idle: float, most: int) -> None:
-    import uvicorn
-
+def _serve_http(folder: Path, host: str, port: int, idle: float, most: int, workers: int) -> None:
+    from toolscale.serving.connection import run_app
     from toolscale.serving.http import LOOPBACK, app_of
     from toolscale.session.sessions import Sessions
 
     token = os.environ.get(TOKEN)
     if host not in LOOPBACK and not token:
         raise UsageError(f"--host {host} lets other machines in; set {TOKEN} to a secret, or leave --host out")
+    if workers > 1:
+        from toolscale.serving.workers import serve_workers
+
+        Sessions(folder).shut()  # what is no dataset is told here, once
+        return serve_workers(folder, host, port, count=workers, idle_s=idle, most=most, token=token)
     with Sessions(folder, idle_s=idle, most=most) as sessions:
-        uvicorn.run(app_of(sessions, token), host=host, port=port, log_level="info", access_log=False)
+        run_app(app_of(sessions, token), host=host, port=port)
 
 
 def _serve_desk(folder: Path, task_id: str, host: str, port: int) -> None:

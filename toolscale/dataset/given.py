@@ -2,6 +2,7 @@
 
     given/finance/attempts.jsonl             what models did with tasks
     given/finance/readings.jsonl             how a judge read their final messages
+    given/finance/losses.jsonl               what was paid for tries that came to nothing
     environments/finance/decisions.jsonl     what people decided; kept with the environment
 
 Each line names its candidate by a key, so a line of another environment, or of another request, fits nothing.
@@ -18,7 +19,7 @@ from typing import TypeVar
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.dataset.storage import read_file, remove_file, write_file
 from toolscale.errors import DatasetError
-from toolscale.records import Attempt, Candidate, Decision, Reading, Record
+from toolscale.records import Attempt, Candidate, Decision, Loss, Reading, Record
 from toolscale.records.dollars import dollars_of
 from toolscale.strict_json import read_record
 from toolscale.tasks.candidate_keys import decided, key_of
@@ -26,12 +27,12 @@ from toolscale.text_files import printable
 from toolscale.verify.readings import hash_of_attempt
 from toolscale.verify.solvable import UNTRIED, Tried
 
-ATTEMPTS, READINGS = "attempts.jsonl", "readings.jsonl"
+ATTEMPTS, READINGS, LOSSES = "attempts.jsonl", "readings.jsonl", "losses.jsonl"
 DECISIONS = "decisions.jsonl"
 MOST_BYTES = 256 << 20
 
 Line = TypeVar("Line", bound=Record)
-About = TypeVar("About", Attempt, Reading)
+About = TypeVar("About", Attempt, Reading, Loss)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Given:
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     readings: Mapping[str, tuple[Reading, ...]] = field(default_factory=dict)
     """Ordered by message: one for each at most."""
+    losses: Mapping[str, tuple[Loss, ...]] = field(default_factory=dict)
+    """Ordered by model and number."""
 
     @property
     def hash(self) -> str:
@@ -51,6 +54,7 @@ class Given:
             *_grouped_lines(self.attempts),
             *_lines(self.decisions.values()),
             *_grouped_lines(self.readings),
+            *_grouped_lines(self.losses),
         ]
         return content_hash(lines) if lines else ""
 
@@ -65,6 +69,7 @@ class Given:
         return {
             "attempts": dollars_of(attempt.usd for attempt in self.tries),
             "readings": dollars_of(line.usd for group in self.readings.values() for line in group),
+            "losses": dollars_of(line.usd for group in self.losses.values() for line in group),
         }
 
     def put_on(self, candidate: Candidate, environment_hash: str) -> Candidate:
@@ -74,13 +79,15 @@ class Given:
         return candidate
 
     def about_these(self, candidates: Sequence[Candidate], environment_hash: str) -> Given:
-        """Return the attempts and readings of these candidates alone, and all decisions. A reading of a message that is
-        in none of the attempts is left out."""
-        tried = {key_of(each, environment_hash) for each in candidates} if self.attempts else set[str]()
+        """Return the attempts, readings and losses of these candidates alone, and all decisions. A reading of a message
+        that is in none of the attempts is left out."""
+        asked = self.attempts or self.losses
+        tried = {key_of(each, environment_hash) for each in candidates} if asked else set[str]()
         return Given(
             {key: lines for key, lines in self.attempts.items() if key in tried},
             self.decisions,
             {key: lines for key in self.readings if key in tried and (lines := self._fitting(key))},
+            {key: lines for key, lines in self.losses.items() if key in tried},
         )
 
     def _fitting(self, key: str) -> tuple[Reading, ...]:
@@ -103,7 +110,7 @@ def given_folder(dataset: Path, domain: str) -> Path:
 
 def given_files(domain: str) -> tuple[str, ...]:
     """Return the files in a dataset that a domain may have."""
-    given = (f"given/{domain}/{name}" for name in (ATTEMPTS, READINGS))
+    given = (f"given/{domain}/{name}" for name in (ATTEMPTS, READINGS, LOSSES))
     return (*given, f"environments/{domain}/{DECISIONS}")
 
 
@@ -114,11 +121,13 @@ def read_given(folder: Path | None, environment: Path) -> Given:
     """
     attempts = _read(folder / ATTEMPTS, Attempt, _place) if folder else []
     readings = _read(folder / READINGS, Reading, _message) if folder else []
+    losses = _read(folder / LOSSES, Loss, _place) if folder else []
     decisions = _read(environment / DECISIONS, Decision, lambda line: line.candidate)
     return Given(
         by_candidate(sorted(attempts, key=_place)),
         {line.candidate: line for line in decisions},
         by_candidate(sorted(readings, key=_message)),
+        by_candidate(sorted(losses, key=_place)),
     )
 
 
@@ -131,11 +140,12 @@ def by_candidate(lines: Iterable[About]) -> dict[str, tuple[About, ...]]:
 
 
 def write_given(folder: Path, given: Given) -> None:
-    """Write the attempts and the readings into a folder, in the order of their candidates; no file where there are
+    """Write attempts, readings and losses into a folder, in the order of their candidates; no file where there are
     none."""
     for name, lines in (
         (ATTEMPTS, _grouped_lines(given.attempts)),
         (READINGS, _grouped_lines(given.readings)),
+        (LOSSES, _grouped_lines(given.losses)),
     ):
         if lines:
             write_file(folder / name, "".join(f"{line}\n" for line in lines).encode())
@@ -154,7 +164,7 @@ def write_decisions(environment: Path, decisions: Iterable[Decision]) -> Path:
     return write_file(environment / DECISIONS, "".join(f"{line}\n" for line in _lines(decisions)).encode())
 
 
-def _place(attempt: Attempt) -> tuple[str, str, int]:
+def _place(attempt: Attempt | Loss) -> tuple[str, str, int]:
     return attempt.candidate, attempt.model, attempt.sample
 
 
@@ -166,7 +176,7 @@ def _lines(records: Iterable[Decision]) -> list[str]:
     return [canonical_json(each.model_dump(mode="json")) for each in sorted(records, key=lambda each: each.candidate)]
 
 
-def _grouped_lines(groups: Mapping[str, tuple[Attempt, ...]] | Mapping[str, tuple[Reading, ...]]) -> list[str]:
+def _grouped_lines(groups: Mapping[str, tuple[About, ...]]) -> list[str]:
     return [canonical_json(each.model_dump(mode="json")) for key in sorted(groups) for each in groups[key]]
 
 

@@ -47,6 +47,12 @@ class Recipe:
     """How many times as many rows the database has as population.yaml says."""
     fixtures: int | None = FIXTURE_TASKS
     """Of how many tasks there are solutions of known score; None: of all."""
+    max_candidates: int | None = None
+    """Numbers that are drawn at most."""
+    toward: Mapping[str, float] | None = None
+    """Stream -> how often it is drawn, beside 1: towards what a policy fails. None: all alike."""
+    judging: str = ""
+    """Hash of all that the verdict on one number depends on: recipes that share it share what is judged."""
 
 
 def world_folder(folder: Path, domain: str) -> Path:

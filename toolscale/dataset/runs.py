@@ -24,7 +24,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from typing import Any
 from toolscale.dataset.places import look_anew, open_place, url_of
 from toolscale.dataset.storage import read_json, storage_errors, write_file
 from toolscale.errors import DatasetError, StorageError, UsageError
+from toolscale.limits import RunLimits
 from toolscale.records import Answer, DrawnTurns
 
 RUN = "run.json"
@@ -63,6 +64,10 @@ class Order:
     """The logical date, ISO 8601, of a run that stands for a night; None for a run by hand."""
     repo: str | None = None
     """Where its dataset is to be published, if that was said."""
+
+    def limits(self) -> RunLimits:
+        """Return what the run may take; its time began when it did. UsageError if that cannot be."""
+        return RunLimits.of(self.params, (datetime.now(UTC) - datetime.fromisoformat(self.started)).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.models.endpoint import EndpointExpert
@@ -17,16 +18,16 @@ REPLIES = Path("var/replies.sqlite")
 
 @dataclass
 class Purse:
-    """One for a run. `most`: dollars that may be spent; none: no cap."""
+    """One for a run, within its limits."""
 
-    most: float | None = None
+    limits: RunLimits = UNLIMITED
     replies: Path = REPLIES
     ledger: Ledger = field(default_factory=Ledger)
     record: Path | None = None
     """A file for the replies of a model that is opened with `recorded`, to be served again."""
 
     def __post_init__(self) -> None:
-        self.budget = Budget(self.most)
+        self.budget = Budget(self.limits)
 
     @asynccontextmanager
     async def client(
@@ -35,7 +36,7 @@ class Purse:
         """Open a model; what it is asked is paid from here, and kept. With a cap of its own, `most`, it is paid from
         that instead; `replies`: where they are kept, if not with the others."""
         with ReplyStore(replies or self.replies) as store:
-            budget = self.budget if most is None else Budget(most)
+            budget = self.budget if most is None else Budget(replace(self.limits, max_cost=most))
             async with ChatClient(model, store, budget, self.ledger) as client:
                 try:
                     yield client

@@ -35,7 +35,7 @@ def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel])
     it in its place, and write what it rejects; return its URL, counts, and dollars by stage, None
     where no price is known.
 
-    UsageError if no model is configured; what the client raises. BudgetError never: what the budget of the run allows
+    UsageError if no model is configured; what the client raises. LimitError never: what the limits of the run allow
     is done.
     """
     run, model, ledger = run_at(run_url), model_of(), Ledger()
@@ -71,7 +71,7 @@ def _rounded(dollars: float | None, parts: int = 1) -> float | None:
 
 def _consult(dataset: Path, order: Order, model: ChatModel, replies: Path, ledger: Ledger) -> dict[str, Any]:
     """Have the tasks of a dataset tried, in its place; return what came of it."""
-    tried = SolveSettings(samples=_attempts(order), max_cost=order.params.get("budget"), replies=replies)
+    tried = SolveSettings(samples=_attempts(order), limits=order.limits(), replies=replies)
     solving = solve_dataset(dataset, model, tried, log.info, ledger)
     return {"solved": {**solving.outcomes, "stopped": solving.stopped}}
 

@@ -23,6 +23,7 @@ from toolscale.environment.population import populate
 from toolscale.environment.references import domain_problem
 from toolscale.environment.registry import FILES, OPTIONAL, OWN, POLICY_TEXT
 from toolscale.errors import ModelUnavailableError, SpecError, SpecIssue, UnusableReplyError, UsageError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.package_code import beside
@@ -75,7 +76,7 @@ class DraftSettings:
     work: Path = Path("var/drafts")
     """Where it is prepared, the transcript lies, and tools that were tried are kept."""
     replies: Path = Path("var/replies.sqlite")
-    max_cost: float | None = None
+    limits: RunLimits = UNLIMITED
     wishes: int = WISHES
     """Kinds of requests that the domain has at least."""
     rounds: int = ROUNDS
@@ -120,7 +121,7 @@ def draft_domain(
 
     async def run() -> list[StepReport]:
         with ReplyStore(settings.replies) as store:
-            async with ChatClient(model, store, Budget(settings.max_cost), books, used) as client:
+            async with ChatClient(model, store, Budget(settings.limits), books, used) as client:
                 drafter = Drafter(
                     client, name, drafting, authoring_page(), check, measured.measure, measured.advise,
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
@@ -184,7 +185,7 @@ def _phrase(
     takes nothing away."""
     environment = load_environment(folder)
     workshop = Workshop(environment, populate(environment))
-    asking = AskSettings((), settings.max_cost, settings.replies)
+    asking = AskSettings((), settings.limits, settings.replies)
     report("messages: written as people would, for the shapes of requests")
     try:
         asked = ask_for_frames(workshop, model, asking, ledger, used)

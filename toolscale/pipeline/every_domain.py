@@ -19,6 +19,7 @@ from toolscale.dataset.making.workers import KILLED, map_in_workers
 from toolscale.environment.registry import discover
 from toolscale.environment.spec_files import read_world
 from toolscale.errors import ToolScaleError, UsageError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.pipeline.stages import synthesize
 from toolscale.records import Answer, DrawnTurns, Manifest, WorldSpec
 from toolscale.sandbox.interrupts import uninterrupted
@@ -47,6 +48,7 @@ class Order:
     workers: int = 1
     scale: int = 1
     fixtures: int | None = FIXTURE_TASKS
+    limits: RunLimits = UNLIMITED
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def _make(told: Any, order: Order) -> tuple[str, str | None]:
             workers=order.workers,
             scale=order.scale,
             fixtures=order.fixtures,
+            limits=order.limits,
             progress=lambda act, done, total: told.put((domain, act, done, total)),
         )
     except ToolScaleError as error:

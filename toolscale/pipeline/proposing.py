@@ -21,6 +21,7 @@ from toolscale.environment.admission_file import write_admission
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import OPTIONAL, find_folder
 from toolscale.errors import SpecError, SpecIssue, UsageError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.drafting import (
@@ -48,7 +49,7 @@ class ProposeSettings:
     work: Path = PROPOSALS / ".work"
     """Where it is prepared, and the transcript lies."""
     replies: Path = Path("var/replies.sqlite")
-    max_cost: float | None = None
+    limits: RunLimits = UNLIMITED
     wishes: int = PROPOSED
     """New kinds of requests that are asked for at least."""
     rounds: int = ROUNDS
@@ -144,7 +145,7 @@ def propose_intents(
 
     async def run() -> tuple[Proposer, DraftOrigin]:
         with ReplyStore(settings.replies) as store:
-            async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
+            async with ChatClient(model, store, Budget(settings.limits), ledger or Ledger()) as client:
                 proposer = Proposer(
                     client, base, copy, authoring_page(), partial(admission_issues, cache=ADMITTED), measure,
                     lambda folder: [*weak(measured), *monotonous(measured)], model_name(model),

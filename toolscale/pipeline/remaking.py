@@ -14,6 +14,7 @@ from toolscale.dataset.storage import put_back_replaced
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import discover, is_shipped
 from toolscale.errors import UsageError
+from toolscale.limits import RunLimits
 from toolscale.pipeline.stages import Progress, synthesize
 from toolscale.records import Manifest, Part, Task
 from toolscale.temporary_folders import temporary_folder
@@ -80,6 +81,8 @@ def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act,
             turns=part.turns,
             answer=part.answer,
             scale=part.scale,
+            toward=part.toward,
+            limits=RunLimits(max_candidates=part.max_candidates),
             given=lines,
             progress=progress,
         )

@@ -21,6 +21,7 @@ from toolscale.draft.sources import Source, read_source
 from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import APPROVED
 from toolscale.errors import DatasetError, UsageError
+from toolscale.limits import RunLimits
 from toolscale.models.chat import ChatModel, Ledger
 from toolscale.pipeline.drafting import Drafted, DraftSettings, domain_of, draft_domain, drafted_files, put_folder
 from toolscale.pipeline.stages import synthesize
@@ -46,7 +47,7 @@ def draft_settings(given: Mapping[str, Any], database: str | None = None) -> Dra
     for line in source.notes if source else ():
         log.info("%s", line)
     return DraftSettings(
-        max_cost=given["budget"],
+        limits=RunLimits.of(given),
         source=source,
         wishes=given["intents"],
         rounds=given["rounds"],
@@ -72,7 +73,7 @@ def prepare_draft(
             write_file(local / _REPLIES, read_file(place / _REPLIES))
         where = DraftSettings(
             root=local / "made", work=local / "work", replies=local / _REPLIES,
-            max_cost=settings.max_cost, source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
+            limits=settings.limits, source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
             phrase=settings.phrase,
         )  # fmt: skip
         try:

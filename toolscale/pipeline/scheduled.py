@@ -26,6 +26,7 @@ from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
 from toolscale.dataset.checking.quality import Thresholds, check_quality
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.describing.figures import without_task
+from toolscale.dataset.describing.shortfall import why_short
 from toolscale.dataset.given import read_given
 from toolscale.dataset.making.judging import close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
@@ -64,6 +65,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
+LONGER = "trigger a run with a longer deadline"
 NIGHTS = {"scheduled", "backfill"}
 """Types of runs that stand for a night: run again for the same night, they have the same seed."""
 
@@ -149,6 +151,8 @@ def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: in
             units = units_of(place_of(world, recipe), recipe.seed, drawn, run.judged(domain))
             rounds.add(read_judged(unit.path for unit in units)[1])
         shards = cut_shards(rounds.draw(), domain=domain, round_=round_, first=first, task_id=task_id, most=most)
+        if shards:
+            run.order().limits().check_time(f"{domain} has {rounds.told()}; what is judged is kept: {LONGER}")
     return [url_of(shard.write(run.scratch / "plan")) for shard in shards]
 
 
@@ -197,11 +201,20 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
         if (target / MANIFEST).exists() and (manifest := read_manifest(target)).inputs == recipe.inputs:
             return _summary(target, manifest)
         workers = fitting_workers(recipe.tasks) if is_local(target) else 1
-        judged = judge_enough(world, run.judged(domain), recipe=recipe, workers=workers, progress=_log_progress)
+        judged = judge_enough(
+            world,
+            run.judged(domain),
+            recipe=recipe,
+            workers=workers,
+            progress=_log_progress,
+            limits=run.order().limits(),
+        )
         close_kept_judges()
         _write_late_rejects(run, world, domain, judged)
         inside = Path(shutil.copytree(world, world_folder(staged, domain)))
         manifest = assemble(inside, judged, staged, recipe)
+        if short := why_short(manifest.domains[domain]):
+            log.warning("%s: %s", domain, short)
         if missing := without_task(load_environment(inside), manifest.counts):
             told = "%s: %d intents have no task (no seat: none of its candidates was chosen): %s"
             log.warning(told, domain, len(missing), ", ".join(missing))
@@ -302,6 +315,7 @@ def _ordered(order: Order, environment: Environment) -> Recipe:
         evolved=order.evolved,
         turns=order.turns,
         answer=order.answer,
+        max_candidates=order.limits().max_candidates,
     )
 
 

@@ -7,19 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from toolscale.canonical import content_hash
+from toolscale.dataset.describing.shortfall import why_short
 from toolscale.dataset.given import Given, by_candidate
 from toolscale.dataset.making.staging import check_place
 from toolscale.dataset.storage import clear_work_folder, put_back_replaced
 from toolscale.dataset.world import read_rows
-from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
+from toolscale.errors import LimitError, ModelUnavailableError, UsageError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.models.hidden_tools import hidden_tools
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.pipeline.remaking import Made, open_made, remake
-from toolscale.records import NOT_ITS_DOING, Attempt, Preference, Reading, Rollout, RolloutTask, Task
+from toolscale.records import NOT_ITS_DOING, Attempt, Loss, Preference, Reading, Rollout, RolloutTask, Task
 from toolscale.rollout.bench import Bench, Setting
 from toolscale.rollout.chat_policy import ChatPolicy
 from toolscale.rollout.domain import Domain
@@ -47,7 +50,7 @@ class SolveSettings:
     samples: int = SAMPLES
     tasks: int | None = None
     """So many tasks, drawn by hash; None: all."""
-    max_cost: float | None = None
+    limits: RunLimits = UNLIMITED
     replies: Path = Path("var/replies.sqlite")
     record: Path | None = None
     """A file for the replies of this run, to be served again."""
@@ -74,8 +77,10 @@ class Solving:
     """Final messages on which the judge gave no verdict: they stay undecided."""
     why_unread: str = ""
     """Why the last of them has none."""
+    short: str = ""
+    """Why fewer tasks are left than were asked for; empty if as many are."""
     stopped: str = ""
-    """Why it stopped early: the cap on dollars, or a judge that is gone."""
+    """Why it stopped early: a limit of the run, or a judge that is gone."""
 
 
 def solve_dataset(
@@ -85,7 +90,7 @@ def solve_dataset(
     without tasks that nobody solves.
 
     `ledger` is filled as requests are made. UsageError if the dataset has several domains, or was made otherwise than
-    it would be made today; what a ChatClient raises. A cap on dollars ends the trying; what was paid for is kept.
+    it would be made today; what a ChatClient raises. A limit ends the trying; what was paid for is kept.
     With a judge, the messages of earlier attempts that nobody has read are read too.
     """
     if settings.samples < 1:
@@ -104,9 +109,9 @@ def solve_dataset(
             report(hidden)
         if wanted:
             report(f"round {round_ + 1}: {len(wanted)} tasks, {settings.samples} attempts each")
-            given = _with_attempts(given, asyncio.run(_try(made, wanted, model, settings, ledger, solving, used)))
+            given = _with_tries(given, asyncio.run(_try(made, wanted, model, settings, ledger, solving, used)))
         if settings.judge is not None:
-            given = asyncio.run(_read(made, given, settings.judge, settings.replies, ledger, solving))
+            given = asyncio.run(_read(made, given, settings, ledger, solving))
         if not wanted and given == made.given:
             break
         remake(made, given, out, lambda act, done, total: None)
@@ -115,6 +120,7 @@ def solve_dataset(
             break
     clear_work_folder(out, "work")  # of a process that was killed when all was done
     _count(made, model.endpoint.model, solving)
+    solving.short = why_short(made.part)
     return solving
 
 
@@ -139,14 +145,15 @@ async def _try(
     ledger: Ledger,
     solving: Solving,
     used: dict[str, None],
-) -> list[Attempt]:
-    """Return the attempts that came to an end, in the order of the tasks. `used`: the keys of all replies so far."""
+) -> list[Attempt | Loss]:
+    """Return the attempts that came to an end and what was lost by others, in the order of the tasks. `used`: the keys
+    of all replies so far."""
     world = made.environment
     domain = Domain(world, read_rows(world, world.folder))
     with ReplyStore(settings.replies) as store:
         async with (
             Bench({}, domains={made.domain: domain}) as bench,
-            ChatClient(model, store, _left(settings.max_cost, ledger), ledger, used) as client,
+            ChatClient(model, store, _left(settings.limits, ledger), ledger, used) as client,
         ):
             policy, gate = ChatPolicy(client, STAGE), asyncio.Semaphore(model.at_once)
 
@@ -163,18 +170,21 @@ async def _try(
             finally:
                 if settings.record is not None:
                     write_recording(settings.record, store, client.used, client.name)
-    attempts = []
+    tries = list[Attempt | Loss]()
     for (task, sample), rollout in zip(_places(tasks, settings.samples), ended, strict=True):
-        if isinstance(rollout, BudgetError):
+        if isinstance(rollout, LimitError):
             solving.stopped = str(rollout)
         elif isinstance(rollout, BaseException):
             raise rollout
         elif rollout.stop in NOT_ITS_DOING:
             solving.failed += 1
+            if rollout.cost_usd != 0:
+                tries.append(Loss(**_who(task, sample, model.endpoint.model, rollout)))
         else:
             solving.malformed += rollout.malformed
-            attempts.append(_attempt(task, sample, model.endpoint.model, rollout))
-    return attempts
+            who = _who(task, sample, model.endpoint.model, rollout)
+            tries.append(Attempt(**who, calls=rollout.calls, answer=rollout.answer))
+    return tries
 
 
 def _places(tasks: Sequence[Task], samples: int) -> list[tuple[Task, int]]:
@@ -186,9 +196,9 @@ def _alone(task: Task) -> RolloutTask:
     return RolloutTask(id=task.id, category="tools", task=task, preference=Preference(instruction=""))
 
 
-def _left(most: float | None, ledger: Ledger) -> Budget:
+def _left(limits: RunLimits, ledger: Ledger) -> Budget:
     """Return a budget that knows what the rounds before have spent on attempts."""
-    return Budget(most, spent=_paid(ledger, judge=False))
+    return Budget(limits, spent=_paid(ledger, judge=False))
 
 
 def _paid(ledger: Ledger, *, judge: bool) -> float:
@@ -196,16 +206,16 @@ def _paid(ledger: Ledger, *, judge: bool) -> float:
     return sum(line.paid_usd or 0.0 for (stage, _), line in ledger.stages.items() if (stage == JUDGING) == judge)
 
 
-async def _read(
-    made: Made, given: Given, judge: JudgeSettings, replies: Path, ledger: Ledger, solving: Solving
-) -> Given:
+async def _read(made: Made, given: Given, settings: SolveSettings, ledger: Ledger, solving: Solving) -> Given:
     """Return what was given with the judge's verdicts on the messages that rules cannot grade."""
+    judge = settings.judge
+    assert judge is not None, "it is named"
     known = {(line.candidate, line.message): line for group in given.readings.values() for line in group}
     left = _unread(made, given, judge, known)
     solving.unread = 0
     if not left:
         return given
-    async with open_judge(judge, ledger, _paid(ledger, judge=True), replies) as opened:
+    async with open_judge(judge, ledger, _paid(ledger, judge=True), settings.replies, settings.limits) as opened:
         assert opened is not None, "it is named"
         found = await asyncio.gather(*map(opened.read, left), return_exceptions=True)
     for each in found:
@@ -213,7 +223,7 @@ async def _read(
             known[each.candidate, each.message] = each
             solving.read += 1
             continue
-        if isinstance(each, BudgetError | ModelUnavailableError):
+        if isinstance(each, LimitError | ModelUnavailableError):
             solving.stopped = str(each)
         elif isinstance(each, BaseException):
             raise each
@@ -242,22 +252,27 @@ def _unread(
     return left
 
 
-def _attempt(task: Task, sample: int, model: str, rollout: Rollout) -> Attempt:
-    return Attempt(
-        candidate=key_of(task.candidate, task.environment_hash),
-        sample=sample,
-        model=model,
-        calls=rollout.calls,
-        answer=rollout.answer,
-        usd=None if rollout.cost_usd is None else round(rollout.cost_usd, 9),
+def _who(task: Task, sample: int, model: str, rollout: Rollout) -> dict[str, Any]:
+    """Return whose try a rollout was, and what it cost."""
+    return {
+        "candidate": key_of(task.candidate, task.environment_hash),
+        "sample": sample,
+        "model": model,
+        "usd": None if rollout.cost_usd is None else round(rollout.cost_usd, 9),
+    }
+
+
+def _with_tries(given: Given, tries: Sequence[Attempt | Loss]) -> Given:
+    """Return what was given with these tries besides; of one that is there already, the new one. What an attempt cost
+    has in it what its replies cost when it failed before: they are kept, and no loss any more."""
+    groups = (*given.losses.values(), *given.attempts.values(), tries)
+    found = {(each.candidate, each.model, each.sample): each for group in groups for each in group}
+    ordered = [found[place] for place in sorted(found)]
+    return replace(
+        given,
+        attempts=by_candidate(each for each in ordered if isinstance(each, Attempt)),
+        losses=by_candidate(each for each in ordered if isinstance(each, Loss)),
     )
-
-
-def _with_attempts(given: Given, attempts: Sequence[Attempt]) -> Given:
-    """Return what was given with these attempts besides; of one that is there already, the new one."""
-    found = {(old.candidate, old.model, old.sample): old for group in given.attempts.values() for old in group}
-    found |= {(new.candidate, new.model, new.sample): new for new in attempts}
-    return replace(given, attempts=by_candidate(found[place] for place in sorted(found)))
 
 
 def _count(made: Made, model: str, solving: Solving) -> None:

@@ -14,7 +14,7 @@ byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from toolscale.config import EVOLVED_SHARE, FIXTURE_TASKS, POPULATION_SEED, Audi
 from toolscale.dataset.given import copy_decisions, given_folder, read_given, write_given
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
-from toolscale.dataset.making.selection import apply_novelty, select, weights_of
+from toolscale.dataset.making.selection import apply_novelty, count_accepted, select, weights_of
 from toolscale.dataset.making.staging import check_place
 from toolscale.dataset.making.units import Unit, judge_unit, read_judged, units_of
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
@@ -36,6 +36,7 @@ from toolscale.environment.environment import Environment, inspect_environment, 
 from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.package_code import code_hashes
 from toolscale.records import Admission, Answer, DrawnTurns, Manifest
 from toolscale.records.dataset import MOST_SCALE
@@ -43,6 +44,9 @@ from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases
+
+JUDGED = "judged"
+"""The folder of judged candidates in that of a run."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
@@ -62,33 +66,38 @@ def synthesize(
     given: Path | None = None,
     scale: int = 1,
     fixtures: int | None = FIXTURE_TASKS,
+    toward: Mapping[str, float] | None = None,
+    limits: RunLimits = UNLIMITED,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
 ) -> Manifest:
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
     `given`: a folder with words or attempts of models. `scale`: so many times as many rows as population.yaml says.
-    `fixtures`: of so many tasks, solutions of known score; None: of all. A folder that is already what these arguments
-    give is left as it is. A run that was interrupted is completed from the work folder beside `out`.
+    `fixtures`: of so many tasks, solutions of known score; None: of all. `toward`: stream -> how often it is drawn
+    beside 1. Of the limits, candidates and time are heeded: DeadlineError if time ran out before enough was judged. A
+    folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the
+    work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(
         environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, turns=turns, answer=answer, given=given,
-        scale=scale, fixtures=fixtures,
+        scale=scale, fixtures=fixtures, toward=toward, max_candidates=limits.max_candidates,
     )  # fmt: skip
     check_place(out)
     with work_folder(out, "work") as work:  # there may be one of a run that was killed between its last two steps
         if _is_complete(out, recipe):
             return read_manifest(out)
-        stage = work / recipe.inputs[:16]
-        for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
-            remove_folder(stale)
-        staged = stage / "dataset"
+        stage = work / recipe.judging[:16]
+        staged, known = stage / recipe.inputs[:16], stage / JUDGED
+        for stale in (path for place in (work, stage) if place.is_dir() for path in place.iterdir() if path.is_dir()):
+            if stale not in (stage, staged, known):
+                remove_folder(stale)
         progress("admitting the environment", 0, 1)
         built, kept = world_folder(staged, environment.domain), cache or work.parent / ".admitted"
         world = build_environment(environment.folder, built, kept, scale, progress)
         workers = workers or fitting_workers(tasks)
-        judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
+        judged = judge_enough(world, known, recipe=recipe, workers=workers, progress=progress, limits=limits)
         close_kept_judges()  # writing needs memory of its own
         progress("writing", 0, 1)
         manifest = assemble(world, judged, staged, recipe)
@@ -163,23 +172,43 @@ def judge_range(
 
 
 def judge_enough(
-    world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress = lambda act, done, total: None
+    world: Path,
+    out: Path,
+    *,
+    recipe: Recipe,
+    workers: int,
+    progress: Progress = lambda act, done, total: None,
+    limits: RunLimits = UNLIMITED,
 ) -> list[Path]:
     """Judge candidates, round after round (`Rounds`), until there are enough or no more to be had; return the files.
 
     Files that are there already are not made again: of a run that was killed, or of shards that were judged elsewhere.
+    DeadlineError, with what there is, if more would be needed and the time of `limits` is over.
     """
     rounds, at = Rounds(load_environment(world), recipe), place_of(world, recipe)
     paths: list[Path] = []
     while numbers := rounds.draw():
         units, done = units_of(at, recipe.seed, numbers, out), 0
         progress("judging candidates", done, len(numbers))
-        for unit, path in zip(units, map_in_workers(judge_unit, units, workers), strict=True):
-            paths.append(path)
+        found = map_in_workers(judge_unit, units, workers)
+        for unit in units:
+            if limits.left_s == 0:
+                limits.check_time(so_far(paths, recipe))
+            paths.append(next(found))
             done += len(unit.numbers)
             progress("judging candidates", done, len(numbers))
         rounds.add(read_judged(paths[-len(units) :])[1])
     return paths
+
+
+def so_far(paths: Sequence[Path], recipe: Recipe) -> str:
+    """Say how far a run has come whose time is over, and how to go on."""
+    no_case, judged = read_judged(paths)
+    accepted, drawn = count_accepted(apply_novelty(judged)).total(), len(no_case) + len(judged)
+    told = (
+        f"{accepted} tasks of {drawn} candidates, {recipe.tasks} were asked for; what is judged is kept: run it again"
+    )
+    return f"{told} to go on" + (f", or with --max-candidates {drawn} to have the dataset of these" if accepted else "")
 
 
 def place_of(world: Path, recipe: Recipe) -> Place:
@@ -204,6 +233,8 @@ def recipe_of(
     given: Path | None = None,
     scale: int = 1,
     fixtures: int | None = FIXTURE_TASKS,
+    max_candidates: int | None = None,
+    toward: Mapping[str, float] | None = None,
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
     if tasks < 1:
@@ -215,19 +246,34 @@ def recipe_of(
     if not 1 <= scale <= MOST_SCALE:
         raise UsageError(f"--scale is {scale}; choose one from 1 to {MOST_SCALE}")
     share = float(evolved)  # 1 and 1.0 are the same share
-    asked = [tasks, seed, audit, str(share), turns, answer, scale, "all" if fixtures is None else fixtures]
+    if toward is not None and not any(toward.get(stream.name, 1.0) for stream in streams_of(environment)):
+        raise UsageError("--toward leaves nothing to draw: each weight is 0")
+    lines = read_given(given, environment.folder).hash
+    judging = [seed, audit, turns, answer, scale]
+    shown = "all" if fixtures is None else fixtures
+    asked = [
+        *judging,
+        tasks,
+        str(share),
+        shown,
+        max_candidates,
+        toward and {name: str(toward[name]) for name in toward},
+    ]
     return Recipe(
         environment.domain,
         tasks,
         seed,
         audit,
-        _inputs(environment, asked, read_given(given, environment.folder).hash),
+        _inputs(environment, asked, lines),
         share,
         turns,
         answer,
         given,
         scale,
         fixtures,
+        max_candidates,
+        toward,
+        _inputs(environment, judging, lines),
     )
 
 
@@ -238,9 +284,8 @@ def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> 
 
     environment = load_environment(world)
     no_case, candidates = read_judged(judged)
-    selection = select(
-        apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks, no_case
-    )
+    weights = weights_of(streams_of(environment), recipe.evolved, recipe.toward)
+    selection = select(apply_novelty(candidates), weights, recipe.tasks, no_case)
     if recipe.given is not None:
         given = read_given(recipe.given, world).about_these([each.candidate for each in candidates], environment.hash)
         write_given(given_folder(out, environment.domain), given)
@@ -263,7 +308,7 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
     )
 
 
-def _inputs(environment: Environment, asked: Sequence[int | str], given: str) -> str:
+def _inputs(environment: Environment, asked: Sequence[object], given: str) -> str:
     """Hash everything on which the bytes of a dataset depend: environment, settings, what models and people gave,
     libraries, and the code of this package."""
     made_from = [environment.hash, *asked, current_versions(), list(code_hashes())]

@@ -27,7 +27,7 @@ from toolscale.records.expert import (
 )
 from toolscale.records.fixture import Fixture, FixtureKind
 from toolscale.records.frames import Frames, FramesSpec, FrameWriter, Unasked
-from toolscale.records.given import Attempt, Decision, Reading
+from toolscale.records.given import Attempt, Decision, Loss, Reading
 from toolscale.records.intent import (
     AdmissionCall,
     CallStep,
@@ -103,21 +103,22 @@ from toolscale.records.task import (
 )
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
 from toolscale.records.verdict import GATES, UNDECIDED, GateResult, Grade, Judged, Status, Verdict
+from toolscale.records.weakness import DomainWeakness, Failed, Weakness
 
 __all__ = [
     "CATEGORIES", "GATES", "NOT_ITS_DOING", "QUIET", "TYPICAL_INPUT", "UNDECIDED", "Admission", "AdmissionCall",
     "Answer", "AnswerKey", "Attempt", "CallStep", "Candidate", "CasesSpec", "Catalogue", "ChangedDomain", "ChangedTask",
     "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain", "ComparedFigure", "ComparedTasks",
-    "Comparison", "Decision", "Description", "Difficulty", "DomainChanges", "DraftCandidate", "DraftOrigin",
-    "DraftStage", "DrawnTurns", "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply",
-    "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry", "FindStep", "Fixture", "FixtureKind", "Forbid",
-    "FrameWriter", "Frames", "FramesSpec", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent",
-    "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
-    "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySentence", "PolicySpec", "PopulationSpec",
-    "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity", "Question", "Reading",
-    "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return", "Role", "Rollout",
-    "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot", "Solution", "Solved",
-    "Split", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission",
-    "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Turns", "Unasked", "UnjudgedTask", "Verdict",
-    "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
+    "Comparison", "Decision", "Description", "Difficulty", "DomainChanges", "DomainWeakness", "DraftCandidate",
+    "DraftOrigin", "DraftStage", "DrawnTurns", "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec",
+    "ExpertReply", "ExpertSpec", "Fact", "FactKind", "Failed", "FailedTask", "FileEntry", "FindStep", "Fixture",
+    "FixtureKind", "Forbid", "FrameWriter", "Frames", "FramesSpec", "GateResult", "GoldenCall", "GoldenTrajectory",
+    "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits",
+    "Loss", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySentence",
+    "PolicySpec", "PopulationSpec", "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance",
+    "Quantity", "Question", "Reading", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request",
+    "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature",
+    "Slot", "Solution", "Solved", "Split", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense",
+    "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Turns", "Unasked",
+    "UnjudgedTask", "Verdict", "VerifierCase", "Weakness", "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

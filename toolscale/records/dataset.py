@@ -66,6 +66,10 @@ class Part(Record):
     """How its tasks are answered."""
     scale: Annotated[int, Field(ge=1, le=MOST_SCALE)] = 1
     """How many times as many rows its database has as population.yaml says."""
+    max_candidates: Annotated[int, Field(ge=1)] | None = None
+    """How many numbers were drawn at most; None: no limit."""
+    toward: dict[str, Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]] | None = None
+    """Stream -> how often it was drawn beside 1, towards what a policy fails; None: all alike."""
     inputs: str
     """Hash of all that the part was made from: environment, seed, settings, code. Equal inputs, equal bytes."""
     environment_hash: str

@@ -30,6 +30,16 @@ class Attempt(Record):
     """None where no price was known."""
 
 
+class Loss(Record):
+    """What was paid for a try at a task that came to nothing: the server did not let it end, or the person erred."""
+
+    candidate: CandidateKey
+    sample: Annotated[int, Field(ge=0)]
+    model: ModelName
+    usd: Dollars | None = None
+    """None where no price was known."""
+
+
 class Reading(Record):
     """What a model that judges found in the final message of an attempt, where rules cannot tell whether it is
     right."""

@@ -15,7 +15,7 @@ from toolscale.canonical import stable_int
 from toolscale.environment.environment import Environment
 from toolscale.environment.prompt import system_message, with_dialogue
 from toolscale.environment.world import Toolbox, World
-from toolscale.errors import SandboxError, UsageError
+from toolscale.errors import SandboxError, SandboxLimitError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import AnswerKey, Grade, Reading, Script, Task, ToolCall, ToolResult
 from toolscale.sandbox.base import Rows
@@ -60,8 +60,16 @@ class Episode:
     def call(self, call: ToolCall) -> ToolResult:
         """Make a call as an agent writes it. SandboxLimitError if it hits a limit of the sandbox, which ends the
         episode."""
-        result = self._domain.world_of(self).call(call.name, call.arguments)
-        if result.error is None and self._domain.writes(call.name):
+        domain = self._domain
+        if not domain.writes(call.name):
+            world = domain.world_to_read(self)
+            try:
+                return world.call(call.name, call.arguments)
+            except SandboxLimitError:
+                world.reset()  # others read in it too
+                raise
+        result = domain.world_of(self).call(call.name, call.arguments)
+        if result.error is None:
             self.written.append(call)
         return result
 
@@ -78,6 +86,7 @@ class Domain:
         self.toolbox = Toolbox(environment.tools)
         self._rows = rows
         self._idle: list[World] = []
+        self._untouched: World | None = None
         self._opened = 0
         self._subjects: OrderedDict[str, Subject] = OrderedDict()
         self._keys: dict[str, AnswerKey] = {}
@@ -85,7 +94,7 @@ class Domain:
 
     @property
     def worlds(self) -> int:
-        """How many worlds were opened so far."""
+        """How many worlds were opened so far, but for the one that is only read."""
         return self._opened
 
     @property
@@ -131,6 +140,15 @@ class Domain:
         self._lent.move_to_end(episode)
         return world
 
+    def world_to_read(self, episode: Episode) -> World:
+        """Return a world in which an episode may look things up: its own, or as long as it has written nothing the one
+        that all such episodes share."""
+        if episode.written or episode in self._lent:
+            return self.world_of(episode)
+        if self._untouched is None:
+            self._untouched = World(self.environment, self._rows, toolbox=self.toolbox)
+        return self._untouched
+
     def _free_world(self) -> World:
         if self._idle:
             return self._idle.pop()
@@ -141,7 +159,8 @@ class Domain:
 
     def writes(self, tool: str) -> bool:
         """Whether a tool of the domain changes rows."""
-        return self.environment.tools[tool].mutates_state
+        found = self.environment.tools.get(tool)
+        return found is not None and found.mutates_state
 
     def shown(self, task: Task) -> list[dict[str, Any]]:
         """Return the first messages that an expert sees when it takes over a turn: the policy and the request, without
@@ -191,7 +210,7 @@ class Domain:
 
     def close(self) -> None:
         """Free the engines."""
-        for world in (*self._idle, *self._lent.values()):
+        for world in (*self._idle, *self._lent.values(), *filter(None, (self._untouched,))):
             world.close()
         if "_judge" in vars(self):  # made when it is first asked for
             self._judge.close()

@@ -10,12 +10,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from toolscale.canonical import canonical_json, content_hash
-from toolscale.errors import BudgetError, ModelUnavailableError, UnusableReplyError, UsageError
+from toolscale.errors import BudgetError, LimitError, ModelUnavailableError, UnusableReplyError, UsageError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatReply, ChatRequest, Ledger, ReplyStore
 from toolscale.models.judging import JudgeSettings, judge_model
 from toolscale.records import UNDECIDED, Fact, GoldenCall, Grade, Reading
@@ -165,16 +166,21 @@ class MessageJudge:
 
 @asynccontextmanager
 async def open_judge(
-    settings: JudgeSettings | None, ledger: Ledger | None = None, spent: float = 0.0, replies: Path = REPLIES
+    settings: JudgeSettings | None,
+    ledger: Ledger | None = None,
+    spent: float = 0.0,
+    replies: Path = REPLIES,
+    limits: RunLimits = UNLIMITED,
 ) -> AsyncIterator[MessageJudge | None]:
     """Open the judge that is named, if one is. `spent`: dollars of its cap that are gone; `replies`: where they are
-    kept if the settings do not say it. UsageError for settings that cannot be."""
+    kept if the settings do not say it; `limits`: those of the run, whose deadline holds for it too. UsageError for
+    settings that cannot be."""
     if settings is None:
         yield None
         return
-    model = judge_model(settings)
+    model, budget = judge_model(settings), Budget(replace(limits, max_cost=settings.max_cost), spent)
     with ReplyStore(Path(settings.replies or replies)) as store:
-        async with ChatClient(model, store, Budget(settings.max_cost, spent), ledger or Ledger()) as client:
+        async with ChatClient(model, store, budget, ledger or Ledger()) as client:
             yield MessageJudge(client)
 
 
@@ -255,7 +261,7 @@ async def decide_all(judge: MessageJudge, undecided: Sequence[tuple[MessageCase,
     found = await asyncio.gather(*(judge.decide(*each) for each in undecided), return_exceptions=True)
     grades = []
     for (_, grade), each in zip(undecided, found, strict=True):
-        if isinstance(each, BudgetError | ModelUnavailableError):
+        if isinstance(each, LimitError | ModelUnavailableError):
             judge.lost, judge.last = judge.lost + 1, str(each)
             grades.append(without_verdict(grade, str(each)))
         elif isinstance(each, BaseException):

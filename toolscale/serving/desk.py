@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 
 from anyio import to_thread
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -32,7 +31,7 @@ from starlette.routing import Route
 from toolscale.errors import UsageError
 from toolscale.forbidden_names import SAY
 from toolscale.records import ToolResult
-from toolscale.serving.http import HANDLERS, LARGEST_BODY, Asgi, Gate, body_of, problem
+from toolscale.serving.http import HANDLERS, LARGEST_BODY, Asgi, Bounds, Called, Gate, body_of, problem
 from toolscale.serving.protocol import Context, mcp_server
 from toolscale.session.sessions import Sessions
 from toolscale.session.transcript import View
@@ -52,12 +51,6 @@ SPEAK = {
 }
 
 Made = TypeVar("Made")
-
-
-class _Called(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    name: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
 
 
 class Desk:
@@ -82,7 +75,7 @@ class Desk:
                 Route("/grade", self.grade, methods=["POST"]),
                 Route("/mcp", Asgi(self._manager.handle_request)),
             ],
-            middleware=[Middleware(Gate, token=None)],
+            middleware=[Middleware(Gate, token=None), Middleware(Bounds)],
             exception_handlers=HANDLERS,
             lifespan=lambda _: self._manager.run(),
         )
@@ -94,7 +87,7 @@ class Desk:
         return JSONResponse((await self._view()).tools)
 
     async def call(self, request: Request) -> Response:
-        wanted = await body_of(request, _Called)
+        wanted = await body_of(request, Called)
         result = await self._result(wanted.name, wanted.arguments)
         return JSONResponse({"value": result.value} if result.ok else {"error": result.error})
 
@@ -132,7 +125,7 @@ class Desk:
 
 def serve_desk(dataset: Path, task: str, host: str, port: int, token: str) -> None:
     """Serve one task until told to stop. UsageError if there is no such task."""
-    import uvicorn
+    from toolscale.serving.connection import run_app
 
     with Sessions(dataset, idle_s=math.inf, most=1) as sessions:
-        uvicorn.run(Desk(sessions, task, token).app(), host=host, port=port, log_level="info", access_log=False)
+        run_app(Desk(sessions, task, token).app(), host=host, port=port)

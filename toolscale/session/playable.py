@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from toolscale.rollout.domain import Domain
 
 
+KEPT = 1_024
+"""Tasks that are kept as they were read."""
+
+
 class Playable:
     """The tasks of a dataset folder. Not for several threads. DatasetError if the folder is none."""
 
@@ -28,6 +32,7 @@ class Playable:
         self._rows = TaskRows(folder)
         self.fingerprint = file_hash(folder / MANIFEST)
         """Which dataset it is: the SHA-256 of its manifest, which names every file by its hash."""
+        self._kept: dict[str, Task] = {}
         self._worlds: dict[str, tuple[Environment, Rows]] = {}
         self._domains: dict[str, Domain] = {}
 
@@ -38,6 +43,8 @@ class Playable:
 
     def task(self, start: str) -> Task:
         """Return the task whose id is, or alone begins with, `start`. UsageError if there is none, or several."""
+        if (kept := self._kept.get(start)) is not None:
+            return kept
         found = [id_ for id_ in self._rows.ids if id_.startswith(start)] if start else []
         if len(found) != 1:
             problem = (
@@ -46,7 +53,10 @@ class Playable:
                 else f"no task of {self.folder} has an id that begins"
             )
             raise UsageError(f"{problem} with {start!r}; toolscale play {self.folder} --list prints all ids")
-        return task_of(self._rows[found[0]])
+        task = self._kept[found[0]] = task_of(self._rows[found[0]])
+        if len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+        return task
 
     def world(self, domain: str) -> tuple[Environment, Rows]:
         """Return the environment of a domain and the rows of its database, as the folder holds them."""

@@ -1,14 +1,15 @@
 """Sessions for programs: tasks of a dataset opened, played, graded and closed, from any thread and many at once.
 
-SQLite belongs to the thread that opened it. So each domain has two threads: in one its worlds live, in the other its
-judge, which takes longer and lets nobody wait who only makes a call. Whoever calls a method waits for the thread.
+Each domain has its worlds behind one lock and its judge behind another, which takes longer and lets nobody wait who
+only makes a call. What is called runs in the thread of the caller: no other one has to wake up for it.
 """
 
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, RLock
@@ -26,10 +27,11 @@ from toolscale.session.playable import Playable
 from toolscale.session.transcript import Transcript, View, over_limit
 from toolscale.strict_json import encodable
 
-MOST_SESSIONS = 1_000
+MOST_SESSIONS = 4_096
 IDLE_S = 1_800.0
-MOST_WORLDS = 64
-"""Of one domain: beyond them sessions take turns, and a call first makes again what its session has written."""
+MOST_WORLDS = 16
+"""Of one domain, for sessions that have written something: beyond them those take turns, and a call first makes again
+what its session has written. A world has a megabyte and takes 10 ms to open, and is begun anew in microseconds."""
 MOST_TRIES = 3
 """Calls of the `final_answer` of a domain in one session. The last one counts as it is."""
 
@@ -46,31 +48,32 @@ class TooManySessionsError(UsageError):
 
 
 class _Place:
-    """A domain, with a thread for its worlds and one for its judge."""
+    """A domain, with a lock for its worlds and one for its judge: neither is for several threads at once."""
 
     def __init__(self, environment: Environment, rows: Rows, most_worlds: int):
         self.environment = environment
         self._playing, self._grading = (Domain(environment, rows, most_worlds) for _ in range(2))
-        self._player, self._grader = (
-            ThreadPoolExecutor(1, thread_name_prefix=f"{environment.domain}-{work}") for work in ("worlds", "judge")
-        )
+        self._worlds, self._judge = Lock(), Lock()
 
     def episode(self) -> Episode:
         return Episode(self._playing)
 
     def call(self, episode: Episode, call: ToolCall) -> ToolResult:
-        return self._player.submit(episode.call, call).result()
+        with self._worlds:
+            return episode.call(call)
 
     def end(self, episode: Episode) -> None:
-        self._player.submit(self._playing.end, episode).result()
+        with self._worlds:
+            self._playing.end(episode)
 
     def grade(self, task: Task, solution: Solution) -> Grade:
-        return self._grader.submit(self._grading.grade, task, solution.calls, solution.answer).result()
+        with self._judge:
+            return self._grading.grade(task, solution.calls, solution.answer)
 
     def shut(self) -> None:
-        for thread, domain in ((self._player, self._playing), (self._grader, self._grading)):
-            thread.submit(domain.close).result()
-            thread.shutdown()
+        for lock, domain in ((self._worlds, self._playing), (self._judge, self._grading)):
+            with lock:
+                domain.close()
 
 
 @dataclass
@@ -96,7 +99,7 @@ class Sessions:
 
     `domain_form`: for hosts that bind tools to an environment. Tasks that are answered by a form share one
     `final_answer`; what it takes is listed under the request, and of the third call that does not fit nobody hears
-    more: it counts as it is.
+    more: it counts as it is. `home`: what the ids of sessions begin with, where several processes serve.
     """
 
     def __init__(
@@ -108,12 +111,14 @@ class Sessions:
         most_worlds: int = MOST_WORLDS,
         clock: Callable[[], float] = time.monotonic,
         domain_form: bool = False,
+        home: str = "",
     ) -> None:
-        self._playable, self._domain_form = Playable(dataset), domain_form
+        self._playable, self._domain_form, self._home = Playable(dataset), domain_form, home
         self._idle_s, self._most, self._most_worlds, self._clock = idle_s, most, most_worlds, clock
         self._places: dict[str, _Place] = {}
-        self._open: dict[str, _Session] = {}
-        self._lock = Lock()
+        self._open: OrderedDict[str, _Session] = OrderedDict()
+        """What was not used for longest comes first."""
+        self._lock, self._opening = Lock(), Lock()
 
     @property
     def tasks(self) -> list[str]:
@@ -126,20 +131,25 @@ class Sessions:
     def __contains__(self, session_id: object) -> bool:
         return session_id in self._open
 
+    def domain_of(self, session_id: str) -> str:
+        """Return the domain of a session's task."""
+        return self._session(session_id).place.environment.domain
+
     def open(self, task_id: str) -> str:
         """Open a session of the task whose id is, or alone begins with, `task_id`, and return the session's own id.
         UsageError if there is no such task, TooManySessionsError if as many sessions are open as may be."""
         self.sweep()
-        with self._lock:
+        with self._opening:  # who is playing does not wait until a domain is read
             task = self._playable.task(task_id)
+            if task.domain not in self._places:
+                self._places[task.domain] = _Place(*self._playable.world(task.domain), self._most_worlds)
+            place, session_id = self._places[task.domain], f"{self._home}{uuid4().hex}"
+        transcript = Transcript(task, place.environment, domain_form=self._domain_form)
+        with self._lock:
             if len(self._open) >= self._most:
                 raise TooManySessionsError(
                     f"{self._most} sessions are open; close some, or wait until they were idle for {self._idle_s:g} s"
                 )
-            if task.domain not in self._places:
-                self._places[task.domain] = _Place(*self._playable.world(task.domain), self._most_worlds)
-            place, session_id = self._places[task.domain], uuid4().hex
-            transcript = Transcript(task, place.environment, domain_form=self._domain_form)
             self._open[session_id] = _Session(transcript, place, place.episode(), self._clock())
         return session_id
 
@@ -190,10 +200,10 @@ class Sessions:
 
     def sweep(self) -> int:
         """Close what was idle for too long; return how many."""
-        limit = self._clock() - self._idle_s
+        limit, gone = self._clock() - self._idle_s, list[_Session]()
         with self._lock:
-            old = [session_id for session_id, session in self._open.items() if session.used < limit]
-            gone = [self._open.pop(session_id) for session_id in old]
+            while self._open and next(iter(self._open.values())).used < limit:
+                gone.append(self._open.popitem(last=False)[1])
         for session in gone:
             with session.lock:
                 session.place.end(session.episode)
@@ -204,9 +214,10 @@ class Sessions:
         with self._lock:
             going = list(self._open.values())
             self._open.clear()
-            for session in going:
-                with session.lock:  # what it is doing comes to its end; whoever waits behind that is told
-                    pass
+        for session in going:
+            with session.lock:  # what it is doing comes to its end; whoever waits behind that is told
+                pass
+        with self._opening:
             for place in self._places.values():
                 place.shut()
             self._places.clear()
@@ -219,17 +230,26 @@ class Sessions:
         self.shut()
 
     def _using(self, session_id: str, work: Callable[[_Session], Made]) -> Made:
-        session = self._open.get(session_id)
-        if session is None:
-            raise NoSessionError(self.unknown(session_id))
+        session = self._session(session_id)
         with session.lock:
-            if session_id not in self._open:  # closed while this one waited
-                raise NoSessionError(self.unknown(session_id))
-            session.used = self._clock()
+            self._session(session_id)  # it may have been closed while this one waited
+            self._touch(session_id, session)
             try:
                 return work(session)
             finally:
-                session.used = self._clock()
+                self._touch(session_id, session)
+
+    def _session(self, session_id: str) -> _Session:
+        session = self._open.get(session_id)
+        if session is None:
+            raise NoSessionError(self.unknown(session_id))
+        return session
+
+    def _touch(self, session_id: str, session: _Session) -> None:
+        """Note that a session is used now, unless it was closed meanwhile."""
+        with self._lock, suppress(KeyError):
+            session.used = self._clock()
+            self._open.move_to_end(session_id)
 
     def _call(self, session: _Session, name: str, arguments: Arguments) -> ToolResult:
         if session.answer is not None or session.grade is not None:

@@ -336,10 +336,10 @@ def bound_values(binds: tuple[Bind, ...], env: Mapping[str, Any], clock: Mapping
 
 
 class Scratch:
-    """Evaluates expressions on a connection that has no table at all."""
+    """Evaluates expressions on a connection that has no table at all. Any thread may, one at a time."""
 
     def __init__(self, now: str) -> None:
-        self._connection = sqlite3.connect(":memory:", cached_statements=2000)
+        self._connection = sqlite3.connect(":memory:", cached_statements=2000, check_same_thread=False)
         self._clock = {"now": now, "today": now[:10]}
 
     def evaluate(self, expression: Expression, env: Mapping[str, Any]) -> Any:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from toolscale.errors import BudgetError, UnusableReplyError
+from toolscale.errors import LimitError, UnusableReplyError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatRequest, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.models.expert import Message
@@ -42,7 +43,7 @@ class AskSettings:
 
     shapes: tuple[str, ...] = ()
     """Those that it writes for; without any, all that have too few."""
-    max_cost: float | None = None
+    limits: RunLimits = UNLIMITED
     replies: Path = Path("var/replies.sqlite")
     record: Path | None = None
     """A file for the replies, to be served again."""
@@ -55,10 +56,12 @@ class Asked:
     added: Added
     shapes: int = 0
     """Those that it was asked for."""
+    short: list[str] = field(default_factory=list)
+    """Those for which no message held, and that somebody may come with."""
     unusable: list[str] = field(default_factory=list)
     """Why the replies for a shape could not be read."""
     stopped: str = ""
-    """Why it stopped early: the cap on dollars."""
+    """Why it stopped early: a limit of the run."""
 
 
 def ask_for_frames(
@@ -69,16 +72,18 @@ def ask_for_frames(
     used: dict[str, None] | None = None,
 ) -> Asked:
     """Have a model write the messages that shapes lack; put those that hold into `frames.yaml`. What has enough is not
-    asked for, so a second call goes on. What a ChatClient raises; a cap on dollars ends the asking, and what was paid
-    for is kept. `used`: keys of replies that a recording is to hold besides; those of this call are added."""
+    asked for, so a second call goes on. What a ChatClient raises; a limit ends the asking, and what was paid for is
+    kept. `used`: keys of replies that a recording is to hold besides; those of this call are added."""
     name = model.endpoint.model
     done = {each.shape for each in workshop.environment.spec.frames.nobody if name in each.by}
     wanted = [each for each in workshop.lacking(settings.shapes) if each.name not in done]
     found = asyncio.run(_Asker(workshop, model, settings, ledger).ask(wanted, {} if used is None else used))
-    held, unusable, stopped = list[GivenFrame](), list[str](), ""
+    held, short, unusable, stopped = list[GivenFrame](), list[str](), list[str](), ""
     errors = list[BaseException]()
-    for part in found:
-        if isinstance(part, BudgetError):
+    for shape, part in zip(wanted, found, strict=True):
+        if isinstance(part, BaseException) or not part:
+            short.append(shape.name)
+        if isinstance(part, LimitError):
             stopped = str(part)
         elif isinstance(part, UnusableReplyError):
             unusable.append(str(part))
@@ -86,7 +91,7 @@ def ask_for_frames(
             errors.append(part)
         else:
             held += part
-    asked = Asked(keep_frames(workshop, held, name, name), len(wanted), unusable, stopped)
+    asked = Asked(keep_frames(workshop, held, name, name), len(wanted), short, unusable, stopped)
     if errors:
         raise errors[0]
     if unusable and len(unusable) == len(wanted):
@@ -102,7 +107,7 @@ class _Asker:
 
     async def ask(self, shapes: Sequence[Shape], used: dict[str, None]) -> list[list[GivenFrame] | BaseException]:
         """Return what was written for each shape."""
-        budget = Budget(self.settings.max_cost, spent=self.ledger.total().paid_usd or 0.0)
+        budget = Budget(self.settings.limits, spent=self.ledger.total().paid_usd or 0.0)
         with ReplyStore(self.settings.replies) as store:
             async with ChatClient(self.model, store, budget, self.ledger, used) as client:
                 gate = asyncio.Semaphore(self.model.at_once)

@@ -9,6 +9,7 @@ from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.given import (
     ATTEMPTS,
     DECISIONS,
+    LOSSES,
     READINGS,
     given_folder,
     read_given,
@@ -31,7 +32,7 @@ def check_given(folder: Path, environment: Environment, judged: Sequence[Judged]
     with temporary_folder("lines") as anew:
         write_given(anew, fitting)
         write_decisions(anew, given.decisions.values())
-        for path in (place / ATTEMPTS, place / READINGS, world / DECISIONS):
+        for path in (place / ATTEMPTS, place / READINGS, place / LOSSES, world / DECISIONS):
             written = anew / path.name
             if path.is_file() and (not written.is_file() or read_file(written) != read_file(path)):
                 yield Finding(

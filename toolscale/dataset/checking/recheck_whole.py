@@ -35,12 +35,12 @@ def check_whole(
     `rows`: number -> place and row of a task or reject. `outcomes`: what the dataset says of every number.
     """
     place = outcomes_file(environment.domain)
-    found = {name: part.counts.get(name) for name in ("over_quota", "no_case")}
+    found = {name: part.counts.get(name) for name in ("over_quota", "no_case", "drawn")}
     if found != count_outcomes(outcomes):
         yield Finding(
             MANIFEST, "schema", f"{environment.domain}: it counts {found}; the outcomes make {count_outcomes(outcomes)}"
         )
-    if part.tasks > len(outcomes):  # each round draws more than are wanted: nothing needs to be played to see it
+    if min(part.tasks, part.max_candidates or part.tasks) > len(outcomes):  # each round draws more than are wanted
         yield Finding(
             place, "schema", f"{part.tasks} tasks were asked for and {len(outcomes)} numbers drawn, which are too few"
         )
@@ -49,8 +49,9 @@ def check_whole(
         yield from unfit
         return
     recipe = Recipe(
-        environment.domain, part.tasks, part.seed, part.audit, part.inputs, part.evolved, part.turns, part.answer
-    )
+        environment.domain, part.tasks, part.seed, part.audit, part.inputs, part.evolved, part.turns, part.answer,
+        max_candidates=part.max_candidates, toward=part.toward,
+    )  # fmt: skip
     drawn = _play(environment, recipe, outcomes, judged)
     if missing := sorted(drawn - outcomes.keys()):
         yield Finding(place, "schema", f"{len(missing)} numbers that were drawn are missing, {missing[0]} first")
@@ -93,7 +94,8 @@ def _check_outcomes(
         outcomes_file(environment.domain),
         [number for number, outcome in outcomes.items() if outcome == "no_case"],
     )
-    anew = dict(select(novel, weights_of(streams_of(environment), part.evolved), part.tasks, no_case).outcomes)
+    weights = weights_of(streams_of(environment), part.evolved, part.toward)
+    anew = dict(select(novel, weights, part.tasks, no_case).outcomes)
     false = [number for number in outcomes if outcomes[number] != anew[number]]
     for number in false[:MOST_TOLD]:
         yield Finding(place, "schema", f"{number} is {outcomes[number]}; judged again it is {anew[number]}")

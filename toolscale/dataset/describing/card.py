@@ -17,6 +17,7 @@ from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.environments import TAG as RL_ENVIRONMENT
 from toolscale.dataset.describing.environments import exported_formats, frameworks_of
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
+from toolscale.dataset.describing.shortfall import why_short
 from toolscale.dataset.describing.variety import Entropy, distinct_2, entropy
 from toolscale.dataset.fixtures import KINDS
 from toolscale.dataset.given import Given
@@ -113,6 +114,41 @@ class Contents:
         kinds = dict.fromkeys(fixture.kind for fixture in self.fixtures)
         scores = {kind: [fixture.score for fixture in self.fixtures if fixture.kind == kind] for kind in kinds}
         return {kind: {"tried": len(each), "won": sum(each)} for kind, each in scores.items()}
+
+    @property
+    def short(self) -> str:
+        """Why there are fewer tasks than were asked for; empty if there are as many."""
+        return why_short(self.part)
+
+    @property
+    def drawn_towards(self) -> dict[str, float]:
+        """The streams that were drawn more often than others, and how often beside 1, most often first."""
+        ordered = sorted((self.part.toward or {}).items(), key=lambda item: (-item[1], item[0]))
+        return {stream: weight for stream, weight in ordered if weight > 1}
+
+    @property
+    def dollars(self) -> dict[str, Any] | None:
+        """What models cost for this dataset, rejected and failed work too: `parts`, their `usd` together, `each` for
+        an accepted task, `verified` tasks, which a model has solved, and `proved` for one of those. None where none was
+        asked, or a price is not known."""
+        drafted, proposed = self.environment.spec.world.drafted, self.proposed
+        parts = {
+            "its environment": drafted.total.usd if drafted else 0.0,
+            "proposed intents": proposed["usd"] if proposed and proposed["replies"] else 0.0,
+            "attempts": self.given.dollars["attempts"],
+            "tries that came to nothing": self.given.dollars["losses"],
+            "a judge": self.given.dollars["readings"],
+        }
+        total, verified = dollars_of(parts.values()), self.solved["each time"] + self.solved["not each time"]
+        if not total:
+            return None
+        return {
+            "parts": {name: usd for name, usd in parts.items() if usd},
+            "usd": total,
+            "each": total / max(len(self.rows.tasks), 1),
+            "verified": verified,
+            "proved": total / verified if verified else None,
+        }
 
     @property
     def example(self) -> Row | None:

@@ -55,11 +55,11 @@ class Figures:
     that refuse or hand over."""
 
 
-def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: int) -> Figures:
+def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: int, drawn: int) -> Figures:
     """Count everything.
 
-    The three numbers are what rows cannot tell: tasks asked for, accepted candidates that no quota wanted, numbers
-    without a case.
+    The four numbers are what rows cannot tell: tasks asked for, accepted candidates that no quota wanted, numbers
+    without a case, and all numbers that were drawn.
     """
     tasks, rejects = rows.tasks, rows.rejects
     gates = {gate: Counter[str]() for gate in GATES}
@@ -76,6 +76,7 @@ def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: in
             "rejected": len(rejects),
             "over_quota": over_quota,
             "no_case": no_case,
+            "drawn": drawn,
             "splits": {split: len(part) for split, part in rows.splits.items()},
             "intents": _intents(rows),
         },

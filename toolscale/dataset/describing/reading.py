@@ -62,7 +62,11 @@ def figures_of(rows: DatasetRows, parts: Sequence[Part]) -> Figures:
 
     try:
         return count_figures(
-            rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case")
+            rows,
+            asked=sum(part.tasks for part in parts),
+            over_quota=told("over_quota"),
+            no_case=told("no_case"),
+            drawn=told("drawn"),
         )
     except UNREADABLE as error:
         raise DatasetError(

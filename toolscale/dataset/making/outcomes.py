@@ -46,11 +46,11 @@ def read_outcomes(folder: Path, domain: str) -> dict[int, Outcome]:
 
 
 def count_outcomes(outcomes: Mapping[int, Outcome]) -> dict[str, int]:
-    """Return what a manifest counts of the outcomes that leave no row: those over quota before the last task, and the
-    numbers without a case."""
+    """Return what a manifest counts of the outcomes that leave no row: those over quota before the last task, the
+    numbers without a case, and all numbers that were drawn."""
     last = max((number for number, outcome in outcomes.items() if outcome == "accepted"), default=-1)
     over = sum(outcome == "over_quota" and number < last for number, outcome in outcomes.items())
-    return {"over_quota": over, "no_case": Counter(outcomes.values())["no_case"]}
+    return {"over_quota": over, "no_case": Counter(outcomes.values())["no_case"], "drawn": len(outcomes)}
 
 
 def numbers_of(outcomes: Mapping[int, Outcome], wanted: Iterable[Outcome]) -> list[int]:

@@ -25,7 +25,8 @@ class Rounds:
     def __init__(self, environment: Environment, recipe: Recipe):
         streams = streams_of(environment)
         self._tasks, self._streams = recipe.tasks, len(streams)
-        self._weights = weights_of(streams, recipe.evolved)
+        self._weights = weights_of(streams, recipe.evolved, recipe.toward)
+        self._left = recipe.max_candidates
         self._places = {stream.name: place for place, stream in enumerate(streams)}
         self._turns = dict.fromkeys(self._places, 0)
         self._dry: set[str] = set()
@@ -37,7 +38,7 @@ class Rounds:
 
     def draw(self) -> list[int]:
         """Return the numbers of the candidates of this round, ascending; none if there are enough, or no more to be
-        had."""
+        had, or none may be drawn any more."""
         available = {name: self._counts[name] if name in self._dry else None for name in self._places}
         shares = share_out(self._tasks, self._weights, available)
         short = {
@@ -49,11 +50,19 @@ class Rounds:
             name: ceil(missing * OVERSAMPLE) if self.number == 0 else max(MIN_ROUND, 2 * missing)
             for name, missing in short.items()
         }
-        return sorted(
+        drawn = sorted(
             turn * self._streams + self._places[name]
             for name, more in self._draws.items()
             for turn in range(self._turns[name], self._turns[name] + more)
         )
+        if self._left is not None:
+            drawn = drawn[: self._left]  # the round that is cut is the last one: nothing is drawn after it
+            self._left -= len(drawn)
+        return drawn
+
+    def told(self) -> str:
+        """Say how far the rounds that are judged have come."""
+        return f"{self._counts.total()} of the {self._tasks} tasks, after {len(self._judged)} candidates"
 
     def add(self, judged: Iterable[Judged]) -> None:
         """Take the outcome of the round that was drawn last."""

@@ -65,19 +65,22 @@ Weights = tuple[Mapping[str, float], ...]
 """Groups of streams, each stream -> the share of all tasks that it should give."""
 
 
-def weights_of(streams: Sequence[Stream], evolved: float) -> Weights:
+def weights_of(streams: Sequence[Stream], evolved: float, toward: Mapping[str, float] | None = None) -> Weights:
     """Return what each stream should give: `evolved` of the tasks are evolved, REFUSAL_SHARE of each kind are refused
     or handed over, by the weights of the streams that are. Streams of one kind and outcome are a group, so that a small
-    dataset has each outcome."""
+    dataset has each outcome. `toward`: stream -> how often it is wanted beside 1; 0 is never."""
     groups: dict[tuple[bool, str], dict[str, float]] = {}
     totals: dict[tuple[bool, bool], float] = {}
+    wanted = {each.name: each.weight * (1.0 if toward is None else toward.get(each.name, 1.0)) for each in streams}
     for stream in streams:
         side = stream.kind != "plain", stream.outcome == "fulfil"
-        totals[side] = totals.get(side, 0.0) + stream.weight
+        totals[side] = totals.get(side, 0.0) + wanted[stream.name]
     for stream in streams:
         is_evolved, fulfils = side = stream.kind != "plain", stream.outcome == "fulfil"
         share = (evolved if is_evolved else 1 - evolved) * (1 - REFUSAL_SHARE if fulfils else REFUSAL_SHARE)
-        groups.setdefault((is_evolved, stream.outcome), {})[stream.name] = share * stream.weight / totals[side]
+        groups.setdefault((is_evolved, stream.outcome), {})[stream.name] = (
+            share * wanted[stream.name] / (totals[side] or 1.0)
+        )
     return tuple(groups.values())
 
 

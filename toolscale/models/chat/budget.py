@@ -1,15 +1,15 @@
-"""A cap on dollars that is not passed: what a request may cost is reserved before it is sent."""
+"""Limits that are not passed: what a request may cost is reserved before it is sent, and after the deadline none is."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from toolscale.errors import BudgetError, UsageError
+from toolscale.errors import BudgetError
+from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.models.chat.request import ChatRequest
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Price
@@ -17,22 +17,29 @@ from toolscale.records import Price
 
 @dataclass
 class Budget:
-    """Dollars that may be spent, and that are. `most` None: no cap."""
+    """What may be spent, and what is."""
 
-    most: float | None = None
+    limits: RunLimits = UNLIMITED
     spent: float = 0.0
     reserved: float = 0.0
     _freed: asyncio.Condition = field(default_factory=asyncio.Condition, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.most is not None and not (math.isfinite(self.most) and self.most > 0):
-            raise UsageError(f"MAX_COST is {self.most!r}; give dollars above 0")
+    @property
+    def most(self) -> float | None:
+        """The cap on dollars; None: there is none."""
+        return self.limits.max_cost
+
+    def check_time(self) -> None:
+        """Raise DeadlineError if nothing new may be sent."""
+        self.limits.check_time("nothing more is asked; run it again to go on: what was paid for is kept")
 
     @asynccontextmanager
     async def reserve(self, most: float | None) -> AsyncIterator[None]:
         """Hold back what a request may cost while it is under way; None, where no price is known, holds nothing back.
-        Where it might pass the cap, wait for others to come back cheaper; BudgetError if none is under way."""
+        Where it might pass the cap, wait for others to come back cheaper; BudgetError if none is under way,
+        DeadlineError after the deadline."""
         dollars = most or 0.0
+        self.check_time()
         async with self._freed:
             await self._freed.wait_for(lambda: self._fits(dollars) or not self.reserved)
             if not self._fits(dollars):

@@ -11,7 +11,7 @@ from typing import Any
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
-from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
+from toolscale.errors import DeadlineError, ModelUnavailableError, UnusableReplyError, UsageError
 from toolscale.models.chat.budget import Budget, booked, most_of, most_read
 from toolscale.models.chat.ledger import Ledger, StageCost
 from toolscale.models.chat.places import Places
@@ -123,7 +123,7 @@ class ChatClient:
 
         A message that is none, or whose calls cannot be read, is a reply with a `problem`. ModelUnavailableError if
         none came until the deadline, UsageError if the server refuses, UnusableReplyError if what it sends is no chat
-        completion, BudgetError if it might pass the cap.
+        completion, BudgetError if it might pass the cap, DeadlineError after the deadline.
         """
         request = self.bounded(request)
         key = request.key(self.name)
@@ -204,7 +204,7 @@ class ChatClient:
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((NoAnswerError, GarbledError)),
-            wait=lambda state: _wait(state, key + self.draw),
+            wait=lambda state: _wait(state, key + self.draw, self.budget.limits.left_s),
             stop=must_stop,
             reraise=True,
         )
@@ -228,9 +228,10 @@ class ChatClient:
         try: what is sent may be paid for, whatever comes back."""
         line, price = self.line_of(request), self.model.price
         async with self.budget.reserve(most_of(request, price)), self._places, self._noted():
+            self.budget.check_time()  # it may have waited for a place
             began = time.monotonic()
             try:
-                choice = read_choice(await self._sent(request), self._secret, bool(request.tools))
+                choice = read_choice(await self._in_time(request), self._secret, bool(request.tools))
             except NoAnswerError as error:
                 line.failures += 1
                 self._lost_by(request).failure = str(error)
@@ -243,7 +244,7 @@ class ChatClient:
                 line.failures += 1
                 self._charge(request, error.input_tokens, error.output_tokens)
                 raise
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, DeadlineError):
                 self._charge(request, None, None)
                 raise
             self._places.answered()
@@ -261,6 +262,16 @@ class ChatClient:
             yield
         finally:
             self._sent_by -= mine
+
+    async def _in_time(self, request: ChatRequest) -> bytes:
+        """Return the answer to what is sent now: it is paid for, so it is waited for some time after the deadline."""
+        left = self.budget.limits.left_s
+        try:
+            async with asyncio.timeout(None if left is None else left + self.grace_s):
+                return await self._sent(request)
+        except TimeoutError:
+            self.budget.check_time()
+            raise
 
     async def _sent(self, request: ChatRequest) -> bytes:
         async def send(body: dict[str, Any]) -> bytes:
@@ -314,7 +325,9 @@ def _correction(reply: ChatReply, wrong: Sequence[str]) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": shown}, {"role": "user", "content": told}]
 
 
-def _wait(state: RetryCallState, key: str) -> float:
+def _wait(state: RetryCallState, key: str, left_s: float | None) -> float:
+    """Return the seconds before the next try: at most those until the deadline, which ends the tries."""
     error = state.outcome.exception() if state.outcome else None
     told = NoAnswerError(str(error), min(error.wait, LONGEST_TOLD)) if isinstance(error, NoAnswerError) else None
-    return wait_before(state.attempt_number, told, drawn(key, f"try {state.attempt_number}").chance)
+    wait = wait_before(state.attempt_number, told, drawn(key, f"try {state.attempt_number}").chance)
+    return wait if left_s is None else min(wait, left_s)
