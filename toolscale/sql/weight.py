@@ -18,7 +18,7 @@ from toolscale.sql.report import Report, shorten
 HEAVIEST = 200_000
 """The heaviest statement of finance weighs 33,000."""
 
-DEEPEST = 150
+DEEPEST = 121
 """Levels of a tree: each is a few frames of Python when it is read."""
 
 _REPEATS = {
