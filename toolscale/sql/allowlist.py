@@ -283,8 +283,8 @@ def _check_is(node: exp.Expr, report: Report) -> None:
 def _check_placeholder(node: exp.Expr, report: Report) -> None:
     if not node.this or not IDENTIFIER.match(str(node.this)):
         report.add(f":{node.this or '?'} is not a plain name", "write :name, or :let.column, in small letters")
-    elif node.arg_key == "alias" or isinstance(node.parent, exp.TableAlias):
-        report.add(f":{node.this} is a value, and names nothing", "write the name after AS without a colon")
+    elif node.arg_key == "alias" or isinstance(node.parent, (exp.Column, exp.Schema, exp.Table, exp.TableAlias)):
+        report.add(f":{node.this} is a value, not a name", "write the name without a colon")
 
 
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {
