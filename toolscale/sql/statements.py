@@ -95,7 +95,7 @@ def _names(given: Given) -> Names:
 
 def read_select(text: str, schema: SchemaSpec, names: Names, report: Report) -> Compiled | None:
     """Compile a SELECT, or report all that is wrong and return None."""
-    tree = _checked(text, report, ("SELECT",))
+    tree = _checked(text, report)
     return None if tree is None else _read(tree, text, schema, names, report)
 
 
@@ -111,7 +111,7 @@ def read_condition(
         prefix = "".join(["SELECT ", *(f"{name}, " for name in schema.tables[table].key)])
         suffix = f" FROM {table}"
     before = len(report.issues)
-    tree = _checked(f"{prefix}({text}\n) AS holds{suffix}", report, ("SELECT",))
+    tree = _checked(f"{prefix}({text}\n) AS holds{suffix}", report)
     if tree is None or not _is_one_condition(tree, prefix.count(",") + 1, suffix):
         if len(report.issues) == before:
             report.add(f"{text!r} is not one condition", "write an SQL condition such as a = b AND c > 0")
@@ -121,7 +121,7 @@ def read_condition(
 
 def read_write(text: str, schema: SchemaSpec, names: Names, report: Report) -> Compiled | None:
     """Compile an INSERT, UPDATE or DELETE, or report all that is wrong and return None."""
-    tree = _checked(text, report, ("INSERT", "UPDATE", "DELETE"))
+    tree = _checked(text, report, is_write=True)
     return None if tree is None else _read(tree, text, schema, names, report)
 
 
@@ -145,9 +145,9 @@ def _is_one_condition(tree: exp.Expr, outputs: int, suffix: str) -> bool:
     )
 
 
-def _checked(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Expr | None:
+def _checked(text: str, report: Report, *, is_write: bool = False) -> exp.Expr | None:
     before = len(report.issues)
-    tree = parse_statement(text, report, verbs)
+    tree = parse_statement(text, report, is_write=is_write)
     if tree is not None and check_weight(tree, text, report):
         check_nodes(tree, report)
     return None if len(report.issues) > before else tree
