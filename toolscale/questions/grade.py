@@ -107,9 +107,9 @@ def _names(question: Question, asked: str, told: str) -> list[tuple[str, bool]]:
     where there are such."""
     right = {_fold(form) for form in (question.answer, *question.accepted)}
     others = {name for kind in _KINDS if kind & right for name in kind} | {_fold(form) for form in question.wrong}
-    written = {form.lower() if len(form) > 2 else form: form for form in sorted(others | right, key=str.isupper)}
+    written = {form.lower() if len(form) > 2 else form: form for form in (*sorted(others), *sorted(right))}
     shapes = [
-        rf"(?i:{re.escape(form)})(?!\w)" if len(form) > 2 else re.escape(form) + _NO_WORD
+        rf"(?ai:{re.escape(form)})(?!\w)" if len(form) > 2 else re.escape(form) + _NO_WORD
         for form in sorted(written, key=len, reverse=True)
     ]
     found = [
