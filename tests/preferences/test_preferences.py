@@ -7,37 +7,24 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from toolscale.preferences.drawing import preference, preferences
 from toolscale.preferences.grammar import LEVELS, SLOTS, VOCABULARY, WISH_KINDS, WORDINGS, words
-from toolscale.preferences.reading import read_instruction
 from toolscale.preferences.wording import WordingCounts, worded_by_model, wording_prompt
 from toolscale.records import Preference, Split
 
 ALIASES, BASIC = ("expert-1", "expert-2", "expert-3", "expert-13"), ("python", "local_search", "web_search")
-offers = st.tuples(st.lists(st.sampled_from(ALIASES), unique=True), st.lists(st.sampled_from(BASIC), unique=True))
-splits = st.sampled_from(["train", "test"])
 
 
-@given(st.integers(0, 10**6), st.integers(0, 3), splits, offers)
-def test_the_weights_can_be_read_in_the_words(
-    number: int, seed: int, split: str, offered: tuple[list[str], list[str]]
-) -> None:
-    drawn = preference(number, seed, split, *offered)
-    assert read_instruction(drawn.instruction, *offered) == drawn
-
-
-def test_every_way_of_saying_is_read_back() -> None:
+def test_the_same_words_never_stand_for_other_weights() -> None:
+    meant: dict[str, Preference] = {}
     for number, words_of in itertools.product(range(1500), WORDINGS):
         one = preference(number, 2, "train", ALIASES, BASIC, words=words_of)
-        assert read_instruction(one.instruction, ALIASES, BASIC) == one
-    for split, (number, drawn) in itertools.product(
-        ("train", "test"), enumerate(itertools.islice(preferences("train", 1, ALIASES, BASIC), 4000))
-    ):
-        held_out = preference(number, 1, "test", ALIASES, BASIC) if split == "test" else drawn
-        assert read_instruction(held_out.instruction, ALIASES, BASIC) == held_out
+        assert meant.setdefault(one.instruction, one) == one
+    for split, number in itertools.product(("train", "test"), range(4000)):
+        one = preference(number, 1, split, ALIASES, BASIC)  # type: ignore[arg-type]
+        assert meant.setdefault(one.instruction, one) == one
+    assert len(meant) > 7000
 
 
 def test_plain_words_are_few_and_those_of_the_test_split_are_known() -> None:
@@ -134,49 +121,6 @@ def test_tools_of_a_domain_are_no_matter_of_preference() -> None:
     drawn = list(itertools.islice(preferences("train", 0, ("expert-1",), ("get_account", "transfer_money")), 300))
     assert {name for one in drawn for name in one.tools} == {"expert-1"}
     assert all(not one.tools for one in itertools.islice(preferences("train", 0, (), ("get_account",)), 100))
-
-
-@pytest.mark.parametrize(
-    ("instruction", "weights", "tools"),
-    [
-        ("i care above all about accuracy, and a little about cost.", (1.0, 0.2, 0.0), {}),
-        ("saving money and saving time matter a lot.", (1.0, 0.8, 0.8), {}),
-        (
-            "please note: a quick answer is most important, and cost is quite important. accuracy is not important.",
-            (0.0, 0.6, 1.0),
-            {},
-        ),
-        (
-            "give a lot of weight to speed. please keep away from expert-13 or expert-1.",
-            (1.0, 0.0, 0.8),
-            {"expert-13": 0.0, "expert-1": 0.0},
-        ),
-        (
-            "cost matters somewhat. i like local search better than web search.",
-            (1.0, 0.4, 0.0),
-            {"local_search": 1.0, "web_search": 0.0},
-        ),
-        (
-            "give no weight to cost or speed. "
-            "this must stay with us: use your own interpreter and local search, and do not use any expert.",
-            (1.0, 0.0, 0.0),
-            {"python": 1.0, "local_search": 1.0, "web_search": 0.0} | dict.fromkeys(ALIASES, 0.0),
-        ),
-    ],
-)
-def test_what_instructions_mean(instruction: str, weights: tuple[float, float, float], tools: dict[str, float]) -> None:
-    outcome, cost, latency = weights
-    assert read_instruction(instruction, ALIASES, BASIC) == Preference(
-        instruction=instruction, outcome=outcome, cost=cost, latency=latency, tools=tools
-    )
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "be quick!", "i care hugely about cost.", "please use expert-9 where you can.", "cost matters a lot. thanks."],
-)
-def test_what_is_not_of_the_grammar_is_not_guessed(text: str) -> None:
-    assert read_instruction(text, ALIASES, BASIC) is None
 
 
 def test_a_models_words_are_kept_only_if_they_are_read_as_meant() -> None:

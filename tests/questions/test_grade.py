@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscale.questions.facts import COUNTRIES
 from toolscale.questions.generate import TEMPLATES, answer_key, question
 from toolscale.questions.grade import grade_answer
 from toolscale.records import Question
@@ -41,6 +42,10 @@ DAY = asked("If 3 May is a Monday, which day of the week is it 14 days later?", 
 CHOICE = asked("Which is a metal? A) iron B) sulfur", "A", "choice", "B", accepted=("iron",))
 
 
+def prefix(name: str, power: int) -> Question:
+    return asked(f"Which power of ten does {name} stand for?", str(power), "integer", str(-power))
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [
@@ -57,7 +62,7 @@ CHOICE = asked("Which is a metal? A) iron B) sulfur", "A", "choice", "B", accept
         (RACE, "The answer is Clara. **Answer:** *Clara*"), (SMALL, "-21"), (SMALL, "The exponent is −21."),
         (SHARE, "1225.9"), (SHARE, "1,225.90"), (SHARE, "13 percent of 9430 is 1225.9."), (SHARE, "12259/10"),
         (RACE, "Clara"), (RACE, "clara won."), (RACE, "The answer is Clara, since Ada was second and Ben fell."),
-        (RACE, "Clara, not Ada."), (RACE, "Ada, Ben, Clara and Dan ran a race. Who won? Clara."), (SYMBOL, "He"),
+        (RACE, "Ada, Ben, Clara and Dan ran a race. Who won? Clara."), (SYMBOL, "He"),
         (SYMBOL, "The symbol is He."), (CAPITAL, "N’Djamena"), (CITY, "Brasília"),
         (CITY, "It is Brasilia, in the federal district."), (FLUX, "It measures magnetic flux."), (CHOICE, "A"),
         (CHOICE, "A) iron"), (CHOICE, "iron"), (IODINE, "I"), (IODINE, "The symbol is I."),
@@ -74,182 +79,55 @@ def test_right_answers(question: Question, text: str) -> None:
 @pytest.mark.parametrize(
     ("question", "text", "finding"),
     [
-        (SUM, None, "there is no answer"),
-        (SUM, " \n", "there is no answer"),
-        (SUM, "What is `37 * 41 + 5`?", "the answer repeats the question and adds nothing"),
-        (SUM, "37 * 41 + 5", "the answer does not say 1522"),
-        (SUM, "1517 or 1522", "the answer gives something beside 1522"),
-        (SUM, "one or 1522", "the answer gives something beside 1522"),
-        (SUM, "1522 = 1523", "the answer says 1523, not 1522"),
-        (RACE, "Clara won. So Ada.", "the answer says Ada"),
-        (RACE, "So Clara won. Or it was Ada.", "the answer says Ada"),
-        (SUM, "So 1522. So 1523.", "the answer says 1523 as well, not 1522 alone"),
-        (RACE, "Ada was second. Therefore perhaps Clara.", "the answer is in doubt: 'perhaps'"),
-        (SUM, "So it is not 1522.", "the answer does not say 1522"),
-        (SUM, "Is it 1522?", "the answer does not say 1522"),
-        (RACE, "Was it Clara?", "the answer does not say Clara"),
-        (SUM, "1520 1521 1522 1523", "the answer says 1520 and 1521 and 1523 as well, not 1522 alone"),
-        (SUM, "The answer is 1522 or 1523.", "the answer gives something beside 1522"),
-        (SUM, "The answer is 1523. The answer is 1522.", "the answer says 1523 as well, not 1522 alone"),
-        (SUM, "It is 1522. It is 1523.", "the answer says 1523 as well, not 1522 alone"),
-        (SUM, "\\boxed{1522} \\boxed{1517}", "the answer says 1517 as well, not 1522 alone"),
-        (SUM, "Maybe 1522.", "the answer is in doubt: 'maybe'"),
-        (SUM, "I do not know, perhaps the answer is 1522.", "the answer is in doubt: 'do not know'"),
-        (SUM, "It is not 1522.", "the answer does not say 1522"),
-        (SUM, "The answer is not 1522.", "the answer does not say 1522"),
-        (SUM, "15221", "the answer says 15221, not 1522"),
-        (SUM, "1522.5", "the answer says 1522.5, not 1522"),
-        (SUM, "-1522", "the answer says -1522, not 1522"),
-        (SUM, "1522/2", "the answer says 761, not 1522"),
-        (SUM, "1522,000", "the answer does not say 1522"),
+        (SUM, None, "there is no answer"), (SUM, " \n", "there is no answer"),
+        (SUM, "What is `37 * 41 + 5`?", "the answer does not say 1522"),
+        (SUM, "37 * 41 + 5", "the answer does not say 1522"), (SUM, "1522 = 1523", "the answer says 1523"),
+        (SUM, "It is 1522. It is 1523.", "the answer says 1523"), (SUM, "15221", "the answer says 15221"),
+        (SUM, "The answer is 1522. The answer is 1523.", "the answer says 1523"),
+        (SUM, "\\boxed{1522} \\boxed{1517}", "the answer says 1517"), (SUM, "1522.5", "the answer says 1522.5"),
+        (SUM, "-1522", "the answer says -1522"), (SUM, "1522/2", "the answer says 761"),
+        (SUM, "1522,000", "the answer does not say 1522"), (SUM, "1522 million", "the answer does not say 1522"),
         (SUM, "x1522", "the answer does not say 1522"),
         (SUM, "x" * 20_001, "the answer has 20001 characters, more than the 20000 that are read"),
-        (SMALL, "21", "the answer says 21, not -21"),
-        (SHARE, "1226", "the answer says 1226, not 1225.9"),
-        (SHARE, "1/0", "the answer does not say 1225.9"),
-        (RACE, "Ada", "the answer says Ada"),
-        (RACE, "Clara or Ada", "the answer gives something beside Clara"),
-        (RACE, "Ada, Ben, Clara, Dan", "the answer says Ada and Ben and Dan"),
-        (RACE, "Clara / Egon", "the answer gives something beside Clara"),
-        (RACE, "Egon or Clara", "the answer gives something beside Clara"),
-        (RACE, "It was not Clara.", "the answer does not say Clara"),
-        (RACE, "Claras", "the answer does not say Clara"),
-        (RACE, "Either Clara, I say.", "the answer is in doubt: 'either'"),
-        (SYMBOL, "he", "the answer does not say He"),
-        (SYMBOL, "I think he is right.", "the answer does not say He"),
-        (SYMBOL, "Ne", "the answer says Ne"),
-        (CITY, "Rio, Bahia, Brasilia, Recife", "the answer gives something beside Brasilia"),
-        (CITY, "rio, bahia\nbrasilia\nrecife", "the answer is a list"),
-        (CITY, "The answer is Brasilia and Rio.", "the answer gives something beside Brasilia"),
-        (CITY, "Brasilia, Rio", "the answer gives something beside Brasilia"),
+        (SMALL, "21", "the answer says 21"), (SHARE, "1226", "the answer says 1226"),
+        (SHARE, "1/0", "the answer does not say 1225.9"), (RACE, "Ada", "the answer says Ada"),
+        (RACE, "Clara won. So Ada.", "the answer says Ada"), (RACE, "Ada, Ben, Clara, Dan", "the answer says Dan"),
+        (RACE, "Claras", "the answer does not say Clara"), (SYMBOL, "he", "the answer does not say He"),
+        (SYMBOL, "I think he is right.", "the answer does not say He"), (SYMBOL, "Ne", "the answer says Ne"),
         (IODINE, "I could not find the answer.", "the answer does not say I"),
         (IODINE, "I'm sorry, I have none.", "the answer does not say I"),
-        (CESIUM, "The answer is Cs or As.", "the answer gives something beside Cs"),
-        (CHOICE, "A look at it tells nothing.", "the answer does not say A"),
+        (CHOICE, "A look at it tells nothing.", "the answer does not say A"), (CHOICE, "B", "the answer says B"),
         (FLUX, "magnetic flux density", "the answer says magnetic flux density"),
-        (CHOICE, "B", "the answer says B"),
-        (CHOICE, "A or B", "the answer gives something beside A"),
-    ],
-)
-def test_wrong_answers(question: Question, text: str | None, finding: str) -> None:
-    assert grade_answer(question, text) == (
-        False,
-        finding.replace("'maybe'", "'Maybe'").replace("'either'", "'Either'"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "finding"),
-    [
-        ("The answer is 42 million.", "the answer says 42000000, not 42"),
-        ("42 thousand", "the answer says 42000, not 42"),
-        ("forty-two million", "the answer says 42000000, not 42"),
-        ("42 or 42 million", "the answer gives something beside 42"),
-        ("- 42", "the answer says -42, not 42"), ("The answer is - 42.", "the answer says -42, not 42"),
-        ("negative 42", "the answer says -42, not 42"),
-        *((text, "the answer gives no more than something about 42") for text in (
-            "less than 42", "more than 42", "fewer than 42", "at least 42", "at most 42", "42 at most", "42+",
-            "over 42", "just under 42", "up to 42", "about 42", "around 42", "nearly 42", "almost 42", "close to 42",
-            "~42", "x <= 42", "\u2248 42", "\u00b1 42", "So it is about 42.", "about **42**", "the square root of 42",
-            "$\\sqrt{42}$", "twice 42", "half of 42", "42 squared", "6 * 42", "42 plus 6", "42 + 6", "42 and a half",
-            "one more than 42", "the number after 42",
-        )),
-        *((text, "the answer does not say 42") for text in (
-            "anything but 42", "any number but 42", "everything except 42", "It is false that the answer is 42.",
-            "It is not true that the answer is 42.", "The wrong answer is 42.", "Most doubt that the answer is 42.",
-            "I do not think the answer is 42.", "42 is wrong.", "42 is not the answer.", "42 isn't right.",
-            "42 (wrong)", "The answer is 42, which is wrong.", "The answer is 42. No, that is false.",
-            "The answer 42 is incorrect.", "x != 42", "x \u2260 42", "It is false that x = 42",
-        )),
-        ("Probably 42.", "the answer is in doubt: 'Probably'"),
-        ("I doubt that the answer is 42.", "the answer is in doubt: 'I doubt'"),
+        (CHOICE, "A or B", "the answer says B"), (SUM, "9" * 5_000, "the answer does not say 1522"),
+        (FRANCE, "Madrid, Paris", "the answer says Madrid"), (FRANCE, "Paris, or Rome.", "the answer says Rome"),
+        (prefix("milli", -3), "10^3", "the answer says 3"), (prefix("milli", -3), "0.001", "the answer says 0.001"),
     ],
 )  # fmt: skip
-def test_a_number_in_doubt_or_denied_or_changed_is_no_answer(text: str, finding: str) -> None:
-    assert grade_answer(SEVENS, text) == (False, finding)
+def test_wrong_answers(question: Question, text: str | None, finding: str) -> None:
+    assert grade_answer(question, text) == (False, finding)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "6 * 7 = 42",
-        "50 - 8 = 42",
-        "6 times 7 equals 42.",
-        "Answer - 42",
-        "=> 42",
-        "<answer>42</answer>",
-        "It is 42, not 43.",
-        "41 is wrong; it is 42.",
-        "It is false that the answer is 41. The answer is 42.",
-        "42 is the answer; 41 would be wrong.",
-        "There is no doubt that it is 42.",
-        "What remains after that is 42.",
-        "It stops after 42 steps.",
-        "Exactly 42.",
-        "42 (forty-two)",
-        "It appears 42 times.",
-        "That makes a product of 42.",
-        "It is at least 40. The answer is 42.",
-        "It is about 42, and the answer is 42.",
-    ],
-)
-def test_words_about_other_things_leave_a_number_right(text: str) -> None:
+def test_a_name_that_the_question_does_not_give_is_wrong_wherever_it_stands() -> None:
+    """Else a list of all capitals would be right now and then."""
+    capitals = [capital for *_, capital in COUNTRIES if capital != "Paris"]
+    assert not any(grade_answer(FRANCE, f"{', '.join(capitals[:n])}, Paris")[0] for n in range(1, len(capitals)))
+    assert grade_answer(FRANCE, "Paris, in Europe.") == (True, "the answer is Paris")
+
+
+@pytest.mark.parametrize("text", ["Maybe 42.", "It is not 42.", "at least 42", "1523 or 42", "The answer is not 42."])
+def test_doubt_and_denial_are_not_read(text: str) -> None:
     assert grade_answer(SEVENS, text) == (True, "the answer is 42")
 
 
-@pytest.mark.parametrize(
-    ("text", "finding"),
-    [
-        ("The answer is Madrid, Paris", "the answer gives something beside Paris"),
-        ("Madrid, Paris", "the answer gives something beside Paris"),
-        ("It is Madrid and Paris.", "the answer gives something beside Paris"),
-        ("Madrid; Paris", "the answer gives something beside Paris"),
-        *(
-            (text, "the answer does not say Paris")
-            for text in (
-                "a city other than Paris",
-                "any city except Paris",
-                "anything but Paris",
-                "Paris is wrong.",
-                "Paris isn't right.",
-                "Paris (wrong)",
-                "It is false that Paris is the capital.",
-                "It is incorrect to say that it is Paris.",
-                "a town near Paris",
-            )
-        ),
-    ],
-)
-def test_a_name_that_is_denied_or_one_of_two_is_no_answer(text: str, finding: str) -> None:
-    assert grade_answer(FRANCE, text) == (False, finding)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Yes, Paris.",
-        "Clearly, Paris",
-        "In France, Paris",
-        "France, Paris",
-        "None other than Paris.",
-        "Lyon is wrong; it is Paris.",
-        "Paris is correct.",
-        "The answer is Paris. Lyon would be wrong.",
-        "Paris, a city of over 2 million, is the capital.",
-        "There is no doubt that Paris is the capital.",
-    ],
-)
-def test_words_about_other_things_leave_a_name_right(text: str) -> None:
-    assert grade_answer(FRANCE, text) == (True, "the answer is Paris")
-
-
-def test_the_day_after_another_is_another_day() -> None:
-    assert grade_answer(DAY, "the day after Monday") == (False, "the answer does not say Monday")
-    assert grade_answer(DAY, "14 days after Monday it is Monday.")[0]
+@pytest.mark.parametrize("written", ["{}", "10^{}", "10**{}", "10^({})", "$10^{{{}}}$", "The exponent is {}."])
+def test_a_power_of_ten_gives_its_exponent(written: str) -> None:
+    for name, power in (("milli", -3), ("kilo", 3), ("exa", 18)):
+        assert grade_answer(prefix(name, power), written.format(power)) == (True, f"the answer is {power}")
+    assert grade_answer(prefix("milli", -3), "10⁻³") == (True, "the answer is -3")
 
 
 @pytest.mark.parametrize("category", sorted(TEMPLATES))
-def test_generated_questions_may_have_words_of_doubt_and_their_answers_stay_right(category: str) -> None:
+def test_generated_questions_may_be_repeated_before_their_answers(category: str) -> None:
     shapes = ("{} {}", "{}\nThe answer is {}.", "{}\n\n**{}**", "{} So it is {}, I think.")
     every = [question(number, 11, "train" if number % 2 else "test", [category]) for number in range(60)]
     wrong = [
@@ -270,7 +148,6 @@ def test_what_an_expert_plays_is_graded_as_it_is_meant(number: int, seed: int, c
         assert not any(grade_answer(one, shape.format(wrong.answer))[0] for wrong in key.wrong), (one, shape)
     assert all(grade_answer(one, form)[0] for form in one.accepted)
     assert not grade_answer(one, " or ".join((one.answer, *one.wrong)))[0]
-    assert not grade_answer(one, "; ".join((*one.wrong, one.answer)))[0]
 
 
 def test_a_long_answer_is_read_quickly_enough_to_be_read() -> None:
@@ -287,6 +164,89 @@ def test_a_long_answer_is_read_quickly_enough_to_be_read() -> None:
         assert grade_answer(SUM, text)[1] and grade_answer(RACE, text)[1]
 
 
-@given(st.text())
+@given(st.text() | st.text("PparıİſsK⁻³19,./ "))
 def test_any_text_is_graded(text: str) -> None:
-    assert all(isinstance(grade_answer(one, text)[1], str) for one in (SUM, SHARE, RACE, CHOICE))
+    assert all(isinstance(grade_answer(one, text)[1], str) for one in (SUM, SHARE, RACE, CHOICE, FRANCE))
+
+
+SHAPES = (
+    "{}", "{}.", "It's {}.", "It is {}, I believe.", "I get {}.", "My answer: {}", "Answer: **{}**", "**{}**",
+    "The answer is {}.", "The answer is `{}`.", "The final answer is: {}", "Final answer: {}", "\\boxed{{{}}}",
+    "$\\boxed{{{}}}$", "I asked an expert, and the answer is {}.", "So the answer is {}.",
+    "Here is what I found:\n\n- {}", "Result:\n{}", "After checking twice: {}", "The expert replied: {}",
+    "Sure! The answer is {}.", "That would be {}.", "Without a doubt, it is {}.",
+    "This looked hard at first. It turns out to be {}.", "I worked it out step by step. The result is {}.", "Yes, {}.",
+    "Clearly, {}.", "Hence {}.", "It must be {}.", "The tool was denied, so I did it myself. The answer is {}.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("category", sorted(TEMPLATES))
+def test_thirty_ways_to_word_a_right_answer_to_generated_questions(category: str) -> None:
+    every = [question(number, 5, "train" if number % 2 else "test", [category]) for number in range(40)]
+    refused = [
+        (one.text, shape.format(one.answer))
+        for one in every
+        for shape in SHAPES
+        if not grade_answer(one, shape.format(one.answer))[0]
+    ]
+    assert len(SHAPES) == 30 and refused == []
+
+
+WORDED = {
+    "arithmetic": {
+        0: "431 times 76 is 32756, and 65338 minus 32756 is 32582.\n\n**32582**",
+        1: "42 cubed is 74088; less 1739 that makes 72349. So the answer is 72349.",
+        2: "The squares in that range add up to 81,375.",
+        3: "294 * 92 = 27048\n27048 + 466 = 27514",
+        5: "19 percent of 7283 is 1383.77.",
+        10: "The shop has 10544 bottles left over.",
+    },
+    "code": {
+        0: "The loop stops after 11 steps, so Python prints 11.",
+        1: "The program prints `84`.",
+        2: "The range goes up to 338 and holds 37 numbers.",
+        3: "It sums up the first six, which gives 173.",
+        4: "Output:\n```\n177\n```",
+        8: "It prints 44.",
+    },
+    "knowledge": {
+        0: "White means 9.",
+        1: "Senegal's country code is SN.",
+        2: "In ASCII, the left parenthesis has code 40.",
+        9: "It is the letter A.",
+        10: "Al is the symbol of aluminium (aluminum).",
+        12: "Lambda is the 11th letter: 11",
+    },
+    "lookup": {
+        0: "The Seladmeter 373 is made by Ostaline.",
+        1: "Baladsa Felormond was born in 1765.",
+        2: "Peladminster lies on the Selibrook.",
+        3: "Marandale has 38,582 inhabitants.",
+        4: "It has 31262 employees, according to the records.",
+        8: "Inventor: Garido Rasomond",
+    },
+    "mathematics": {
+        0: "The smallest possible number is 81.",
+        1: "10584 has 48 divisors.",
+        2: "The remainder is 26.",
+        5: "There are 41 zeros at the end.",
+        7: "Multiplying both counts gives 990 paths.",
+        12: "The letters can be arranged in 180 ways.",
+    },
+    "reasoning": {
+        0: "There are 6 possible groups.",
+        1: "Dan came in fifth.",
+        2: "The cat is Rosa's. The answer is Rosa.",
+        5: "Ada now faces west.",
+        9: "Going 618 days on, it is a Friday.",
+        7: "Sam is the liar.",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("category", "number"), [(category, number) for category, texts in WORDED.items() for number in texts]
+)
+def test_answers_worded_by_hand(category: str, number: int) -> None:
+    one = question(number, 1, "train", [category])
+    assert grade_answer(one, WORDED[category][number]) == (True, f"the answer is {one.answer}")

@@ -113,6 +113,7 @@ SELECTS = {
         "IN () has no values; list at least one value, or read a relation: IN (SELECT value FROM ...)"
     ),
     "SELECT Account_Id FROM accounts": "'Account_Id' is not a plain name; write names as [a-z_][a-z0-9_]*",
+    "SELECT account_id AS :a FROM accounts": ":a is a value, not a name; write the name without a colon",
     "SELECT 'a": "a text in \"SELECT 'a\" has no closing quote; close it with ' (and write '' for a quote inside)",
     "SELECT 'a\x00b' AS a": "\"'a\\x00b'\" holds a control character; write printable text",
     "SELECT CASE WHEN": (

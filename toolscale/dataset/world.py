@@ -15,8 +15,9 @@ from toolscale.environment.admission_file import write_admission
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.errors import DatasetError
 from toolscale.records import Admission, SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sandbox.base import Rows
-from toolscale.sandbox.ddl import TEXT_TYPES, create_tables
+from toolscale.sandbox.ddl import create_tables
 
 DATABASE, TOOLS, ADMISSION = "database.sqlite", "tools.json", "admission.json"
 

@@ -11,6 +11,8 @@ from toolscale.records.base import Record
 ColumnType = Literal["text", "int", "cents", "bool", "date", "datetime", "time"]
 """`cents`: integer minor units of the currency; `date` is `YYYY-MM-DD` text; `datetime` is `YYYY-MM-DDTHH:MM:SS` text;
 `time` is a time of day, `HH:MM` text of 24 hours; `bool` is 0 or 1."""
+TEXT_TYPES = frozenset(("text", "date", "datetime", "time"))
+"""Types that an engine keeps as text; the others are whole numbers."""
 
 
 class ColumnSpec(Record):

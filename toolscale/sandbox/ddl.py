@@ -4,15 +4,11 @@ takes longer than to load all else that a world needs."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from toolscale.kept import Kept
 from toolscale.records import SchemaSpec, TableSpec
 from toolscale.sandbox.base import Equality
-
-EngineName = Literal["sqlite", "duckdb"]
-
-TEXT_TYPES = frozenset(("text", "date", "datetime", "time"))
+from toolscale.sql.compiled import EngineName
 
 
 def create_tables(schema: SchemaSpec, engine: EngineName) -> list[str]:

@@ -22,8 +22,9 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from toolscale.records import ColumnSpec, SchemaSpec, TableSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sandbox.base import Equality
-from toolscale.sandbox.ddl import TEXT_TYPES, EngineName
+from toolscale.sql.compiled import EngineName
 
 SHAPES = {"date": 10, "datetime": 19, "time": 5}
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from toolscale.errors import SandboxError, SandboxLimitError
 from toolscale.records import SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sandbox.base import ConstraintError, Limits, Row, Rows
-from toolscale.sandbox.ddl import TEXT_TYPES, create_tables
+from toolscale.sandbox.ddl import create_tables
 from toolscale.sandbox.worker_process import WorkerProcess
 from toolscale.sql.compiled import Statement
 

@@ -13,7 +13,6 @@ from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, REMEDIES, SCALARS
 from toolscale.sql.report import Report, choices, shorten
 
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]*\Z")
-DEEPEST_TREE = 120
 LARGEST_INTEGER = 2**63 - 1
 
 _BINARY = frozenset(("this", "expression"))
@@ -105,13 +104,10 @@ _PARTS: dict[tuple[str, str], tuple[str, str]] = {
 
 def check_nodes(tree: exp.Expr, report: Report) -> None:
     """Report everything in the tree that is not allowed; inside what is refused nothing more is said."""
-    waiting: list[tuple[exp.Expr, int]] = [(tree, 0)]
+    waiting = [tree]
     while waiting:
-        node, depth = waiting.pop()
+        node = waiting.pop()
         allowed = NODES.get(type(node))
-        if depth > DEEPEST_TREE:
-            report.add(f"{_shown(tree)} is nested too deeply", "split it into several steps")
-            return
         if allowed is None:
             _refuse_node(node, report)
             continue
@@ -125,8 +121,7 @@ def check_nodes(tree: exp.Expr, report: Report) -> None:
         special = _SPECIAL.get(type(node))
         if special and not refused:
             special(node, report)
-        children = [child for child in node.iter_expressions() if child.arg_key not in refused]
-        waiting += [(child, depth + 1) for child in reversed(children)]
+        waiting += [child for child in node.iter_expressions(reverse=True) if child.arg_key not in refused]
 
 
 def _refuse_node(node: exp.Expr, report: Report) -> None:
@@ -288,6 +283,8 @@ def _check_is(node: exp.Expr, report: Report) -> None:
 def _check_placeholder(node: exp.Expr, report: Report) -> None:
     if not node.this or not IDENTIFIER.match(str(node.this)):
         report.add(f":{node.this or '?'} is not a plain name", "write :name, or :let.column, in small letters")
+    elif node.arg_key == "alias" or isinstance(node.parent, (exp.Column, exp.Schema, exp.Table, exp.TableAlias)):
+        report.add(f":{node.this} is a value, not a name", "write the name without a colon")
 
 
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {

@@ -10,9 +10,9 @@ from typing import Any
 
 from toolscale.errors import SpecIssue
 from toolscale.records import SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sql.compiled import Column, CompiledTool, Statement
 from toolscale.sql.macros import SQLITE_FUNCTIONS
-from toolscale.sql.rendering import TEXT_TYPES
 
 Placed = tuple[str, Statement]
 """(place, statement)."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from toolscale.records import ColumnType, ToolSpec
 
+EngineName = Literal["sqlite", "duckdb"]
 Column = tuple[str, str]
 """(table, column)."""
 

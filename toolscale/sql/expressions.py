@@ -8,10 +8,11 @@ from typing import Any
 from sqlglot import exp
 
 from toolscale.records import ColumnType, SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sql.compiled import Column
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS
-from toolscale.sql.rendering import CLOCKED, TEXT_TYPES, Renderer, is_predicate, macro_name
-from toolscale.sql.report import Report, choices, closest, shorten
+from toolscale.sql.rendering import CLOCKED, Renderer, macro_name
+from toolscale.sql.report import Report, choices, shorten
 from toolscale.sql.scopes import UNKNOWN, Info, Names, Place, Query, Scope, Source, shown
 
 INT = Info("int")
@@ -43,17 +44,13 @@ class ExpressionReader:
 
     def infer(self, node: exp.Expr, scope: Scope) -> Info:
         """Return what is known about the value of a node, after reading all of it."""
-        method = _METHODS.get(type(node))
-        if method is not None:
-            info = method(self, node, scope)
-        elif isinstance(node, _COMPARISONS):
-            info = self._compare(node, scope)
-        elif is_predicate(node):
-            info = self._logic(node, scope)
-        else:
-            raise AssertionError(f"no way to read {type(node).__name__}")
-        self.infos[id(node)] = info
+        info = self.infos[id(node)] = _METHODS[type(node)](self, node, scope)
         return info
+
+    def condition(self, node: exp.Expr, scope: Scope, where: str = "") -> None:
+        """Read a node that must be true or false; `where` it stands is said if it is text."""
+        if self.infer(node, scope).type in TEXT_TYPES:
+            self.report.add(f"{where}{self.show(node)} is text, not a condition", "compare it with something")
 
     def column(self, node: exp.Expr, scope: Scope) -> Info:
         """Resolve a column, innermost SELECT first."""
@@ -98,9 +95,9 @@ class ExpressionReader:
             sources = {**level.sources, **sources}
             level = level.outer
         if table and table in sources:
-            known = list(sources[table].columns)
-            edit = closest(name, known, f"{table}.{{}}")
-            self.report.add(f"unknown column {name!r} of {table}", choices(name, known), edit=edit)
+            self.report.unknown(
+                f"unknown column {name!r} of {table}", name, list(sources[table].columns), shape=f"{table}.{{}}"
+            )
         elif table:
             remedy = choices(table, list(sources), "in FROM stand")
             if any(flat.startswith(f"{table}__") for flat in self.names.values):
@@ -110,7 +107,7 @@ class ExpressionReader:
             self.report.add(f"unknown column {name!r}", f"a parameter is written :{name}")
         else:
             known = list(dict.fromkeys(column for source in sources.values() for column in source.columns))
-            self.report.add(f"unknown column {name!r}", choices(name, known), edit=closest(name, known))
+            self.report.unknown(f"unknown column {name!r}", name, known)
 
     def _placeholder(self, node: exp.Expr, scope: Scope) -> Info:
         name = str(node.this)
@@ -119,8 +116,7 @@ class ExpressionReader:
             return UNKNOWN
         if name not in self.names.values:
             known = [shown(value) for value in self.names.values]
-            edit = closest(shown(name), known)
-            self.report.add(f"unknown parameter {shown(name)}", choices(shown(name), known), edit=edit)
+            self.report.unknown(f"unknown parameter {shown(name)}", shown(name), known)
             return UNKNOWN
         self.binds[name] = None
         return self.names.values[name]
@@ -132,46 +128,31 @@ class ExpressionReader:
         return self.infer(node.this, scope)
 
     def _number(self, node: exp.Expr, scope: Scope) -> Info:
-        infos = [
-            self.infer(child, scope)
-            for child in ([node.this] if isinstance(node, exp.Neg) else [node.this, node.expression])
-        ]
+        infos = [self.infer(child, scope) for child in node.iter_expressions()]
         for info in infos:
             if info.type in TEXT_TYPES:
                 remedy = _INSTEAD.get(str(info.type), "cast it: CAST(x AS INTEGER)")
                 self.report.add(f"{self.show(node)} calculates with {info.type}", remedy)
         return Info("cents" if any(info.type == "cents" for info in infos) else "int")
 
-    def _concat(self, node: exp.Expr, scope: Scope) -> Info:
-        self.infer(node.this, scope)
-        self.infer(node.expression, scope)
-        return TEXT
+    def _parts(self, node: exp.Expr, scope: Scope) -> Info:
+        for side in node.iter_expressions():
+            self.infer(side, scope)
+        return BOOL if isinstance(node, exp.Predicate) else TEXT
 
     def _logic(self, node: exp.Expr, scope: Scope) -> Info:
-        for side in (node.this, node.expression):
-            if self.infer(side, scope).type in TEXT_TYPES:
-                self.report.add(f"{self.show(side)} is text, not a condition", "compare it with something")
-        return BOOL
-
-    def _not(self, node: exp.Expr, scope: Scope) -> Info:
-        if self.infer(node.this, scope).type in TEXT_TYPES:
-            self.report.add(f"{self.show(node.this)} is text, not a condition", "compare it with something")
-        return BOOL
-
-    def _is(self, node: exp.Expr, scope: Scope) -> Info:
-        self.infer(node.this, scope)
+        for side in node.iter_expressions():
+            self.condition(side, scope)
         return BOOL
 
     def _compare(self, node: exp.Expr, scope: Scope) -> Info:
-        self.infer(node.this, scope)
-        self.infer(node.expression, scope)
+        self._parts(node, scope)
         is_equal = isinstance(node, (exp.EQ, exp.NullSafeEQ, exp.NEQ, exp.NullSafeNEQ))
         self.meet(node.this, node.expression, node, is_equality=is_equal)
         return BOOL
 
     def _between(self, node: exp.Expr, scope: Scope) -> Info:
-        for part in ("this", "low", "high"):
-            self.infer(node.args[part], scope)
+        self._parts(node, scope)
         for part in ("low", "high"):
             self.meet(node.this, node.args[part], node, is_equality=False)
         return BOOL
@@ -211,11 +192,11 @@ class ExpressionReader:
             self.infer(subject, scope)
         results = []
         for item in node.args["ifs"]:
-            condition = self.infer(item.this, scope)
-            if subject is not None:
+            if subject is None:
+                self.condition(item.this, scope)
+            else:
+                self.infer(item.this, scope)
                 self.meet(subject, item.this, node, is_equality=True)
-            elif condition.type in TEXT_TYPES:
-                self.report.add(f"{self.show(item.this)} is text, not a condition", "compare it with something")
             results.append(item.args["true"])
         if default is not None:
             results.append(default)
@@ -319,26 +300,20 @@ class ExpressionReader:
                 remedy = "use time_of(datetime)" if other == "datetime" else "a day has no time: compare other columns"
                 self.report.add(f"{self.show(whole)} compares a time with a {other}", remedy)
         if is_equality:
-            for column, value in ((left, right), (right, left)):
-                self.check_literal(column, value)
+            for column, value in ((one, right), (two, left)):
+                if column.base is not None:
+                    self.check_literal(column.base, value)
             first, second = self.infos[id(_bare(left))], self.infos[id(_bare(right))]
             for column_info, value_info in ((first, second), (second, first)):
                 if column_info.base is not None and value_info.parameter is not None:
                     self.consumes.add((value_info.parameter, column_info.base))
 
-    def check_literal(self, column: exp.Expr, value: exp.Expr) -> None:
+    def check_literal(self, column: Column, value: exp.Expr) -> None:
         """Report a literal that the column cannot hold."""
-        base = self.infos[id(column)].base
-        if (
-            base is None
-            or not isinstance(value, exp.Literal)
-            or not value.is_string
-            or base[0] not in self.schema.tables
-        ):
-            return
-        allowed = self.schema.tables[base[0]].columns[base[1]].values
-        if allowed is not None and str(value.this) not in allowed:
-            self.report.add(f"{base[0]}.{base[1]} is never '{value.this}'", choices(str(value.this), allowed))
+        table, name = column
+        allowed = self.schema.tables[table].columns[name].values
+        if allowed is not None and value.is_string and str(value.this) not in allowed:
+            self.report.add(f"{table}.{name} is never '{value.this}'", choices(str(value.this), allowed))
 
     def show(self, node: exp.Expr) -> str:
         """Return a node as an author would write it."""
@@ -349,7 +324,7 @@ class ExpressionReader:
         found = self.resolved.get(id(node))
         if found is not None:
             return f"{found[1].alias}.{found[2]}"
-        return self._plain.text(node)
+        return self._plain.sql(node)
 
     def places(self, node: exp.Expr, scope: Scope) -> set[Place]:
         """Return the columns of this scope's own sources that stand anywhere in the node."""
@@ -384,9 +359,10 @@ def _bare(node: exp.Expr) -> exp.Expr:
 _METHODS: dict[type[exp.Expr], Callable[[ExpressionReader, Any, Scope], Info]] = {
     exp.Column: ExpressionReader.column, exp.Placeholder: ExpressionReader._placeholder,
     exp.Literal: ExpressionReader._literal, exp.Paren: ExpressionReader._pass, exp.Alias: ExpressionReader._pass,
-    exp.Neg: ExpressionReader._number, exp.Add: ExpressionReader._number,
-    exp.Sub: ExpressionReader._number, exp.Mul: ExpressionReader._number,
-    exp.DPipe: ExpressionReader._concat, exp.Not: ExpressionReader._not, exp.Is: ExpressionReader._is,
+    **dict.fromkeys((exp.Neg, exp.Add, exp.Sub, exp.Mul), ExpressionReader._number),
+    **dict.fromkeys((exp.And, exp.Or, exp.Not), ExpressionReader._logic),
+    **dict.fromkeys(_COMPARISONS, ExpressionReader._compare),
+    exp.Is: ExpressionReader._parts, exp.DPipe: ExpressionReader._parts,
     exp.Between: ExpressionReader._between, exp.In: ExpressionReader._in, exp.Exists: ExpressionReader._exists,
     exp.Subquery: ExpressionReader._subquery, exp.Case: ExpressionReader._case, exp.Cast: ExpressionReader._cast,
     exp.Anonymous: ExpressionReader._function, exp.Window: ExpressionReader._window,

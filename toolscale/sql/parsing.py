@@ -43,38 +43,31 @@ class PortableSql(SQLite):
 _DIALECT = PortableSql()
 
 
-def parse_statement(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Expr | None:
-    """Parse one statement that begins with one of `verbs` (or WITH), or report why not and return None."""
+def parse_statement(text: str, report: Report, *, is_write: bool = False) -> exp.Expr | None:
+    """Parse one SELECT (or UNION ALL of them), or one statement that changes rows; or report why not and return
+    None."""
     flat = _flatten(text, report)
     if flat is None:
         return None
+    wanted, verbs, roots = _WRITES if is_write else _READS
     first = _FIRST_WORD.match(flat)
     word = first[1].upper() if first else ""
-    if word not in (*verbs, "WITH"):
-        remedy = f"write {_any_of(verbs)}"
-        if word == "REPLACE":
-            remedy = "REPLACE INTO deletes rows unseen; write an UPDATE, or a DELETE and an INSERT"
-        report.add(f"{shorten(text)!r} is not {_any_of(verbs)}", remedy)
-        return None
-    tree = _parse(flat, text, report)
-    roots = tuple(_ROOTS[verb] for verb in verbs) + ((exp.SetOperation,) if "SELECT" in verbs else ())
-    if tree is not None and not isinstance(tree, roots):
-        report.add(f"{shorten(text)!r} is not {_any_of(verbs)}", f"write {_any_of(verbs)}")
+    remedy = f"write {wanted}"
+    if word == "REPLACE":
+        remedy = "REPLACE INTO deletes rows unseen; write an UPDATE, or a DELETE and an INSERT"
+    tree = _parse(flat, text, report) if word in verbs else None
+    if word not in verbs or (tree is not None and not isinstance(tree, roots)):
+        report.add(f"{shorten(text)!r} is not {wanted}", remedy)
         return None
     return tree
 
 
-_ROOTS: dict[str, type[exp.Expr]] = {
-    "SELECT": exp.Select,
-    "INSERT": exp.Insert,
-    "UPDATE": exp.Update,
-    "DELETE": exp.Delete,
-}
-
-
-def _any_of(verbs: tuple[str, ...]) -> str:
-    named = [f"{'an' if verb[0] in 'IU' else 'a'} {verb}" for verb in verbs]
-    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
+_READS = ("a SELECT", ("SELECT", "WITH"), (exp.Select, exp.SetOperation))
+_WRITES = (
+    "an INSERT, an UPDATE or a DELETE",
+    ("INSERT", "UPDATE", "DELETE", "WITH"),
+    (exp.Insert, exp.Update, exp.Delete),
+)
 
 
 def _parse(flat: str, text: str, report: Report) -> exp.Expr | None:

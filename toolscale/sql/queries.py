@@ -8,10 +8,11 @@ from typing import Any
 from sqlglot import exp
 
 from toolscale.records import SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sql.expressions import ExpressionReader
 from toolscale.sql.macros import AGGREGATES
-from toolscale.sql.rendering import TEXT_TYPES, macro_name
-from toolscale.sql.report import Report, choices, closest
+from toolscale.sql.rendering import macro_name
+from toolscale.sql.report import Report, choices
 from toolscale.sql.scopes import UNKNOWN, Info, Names, Place, Query, Scope, Source, table_keys, table_source
 from toolscale.sql.uniqueness import Facts, closure, covers
 
@@ -101,7 +102,7 @@ class QueryReader(ExpressionReader):
         names, infos = self._outputs(node, scope)
         for part in ("where", "having"):
             if node.args.get(part) is not None:
-                self._condition(node.args[part].this, scope, part.upper())
+                self.condition(node.args[part].this, scope, f"{part.upper()} ")
         groups = node.args["group"].expressions if node.args.get("group") is not None else []
         for item in groups:
             if isinstance(item, exp.Literal):
@@ -109,33 +110,27 @@ class QueryReader(ExpressionReader):
             else:
                 self.infer(item, scope)
         ordered = self._order(node, scope, names)
-        facts = self._facts(node, scope)
-        self._note_equalities(node, scope)
+        conditions = list(_conditions(node))
+        facts = Facts()
+        for condition, right in conditions:
+            self._learn(condition, scope, facts, right)
+        self.note_equalities((condition for condition, _ in conditions), scope)
         self._note_unused(scope)
         query = self._describe(node, scope, names, infos, groups, ordered, facts)
         self._check_limit(node, query)
         return query
 
     def _sources(self, node: exp.Expr, scope: Scope) -> None:
-        found = node.args.get("from_")
-        if found is not None:
-            self._add_source(found.this, scope, is_left=False)
-        for join in node.args.get("joins") or ():
-            self._add_source(join.this, scope, is_left=join.args.get("side") == "LEFT")
-            if join.args.get("on") is not None:
-                self._condition(join.args["on"], scope, "ON")
+        for part in filter(None, (node.args.get("from_"), *(node.args.get("joins") or ()))):
+            self._add_source(part.this, scope)
+            if part.args.get("on") is not None:
+                self.condition(part.args["on"], scope, "ON ")
 
-    def _condition(self, node: exp.Expr, scope: Scope, where: str) -> None:
-        if self.infer(node, scope).type in TEXT_TYPES:
-            self.report.add(f"{where} {self.show(node)} is text, not a condition", "compare it with something")
-
-    def _add_source(self, node: exp.Expr, scope: Scope, *, is_left: bool) -> None:
+    def _add_source(self, node: exp.Expr, scope: Scope) -> None:
         alias = node.alias_or_name
         if alias in scope.sources:
             self.report.add(f"{alias} stands twice in FROM", f"give each its own name: {alias} AS a")
-        source = self._source(node, alias, scope)
-        source.is_left = is_left
-        scope.sources[alias or f"#{len(scope.sources)}"] = source
+        scope.sources[alias or f"#{len(scope.sources)}"] = self._source(node, alias, scope)
 
     def _source(self, node: exp.Expr, alias: str, scope: Scope) -> Source:
         if isinstance(node, exp.Subquery):
@@ -154,8 +149,10 @@ class QueryReader(ExpressionReader):
         if name in self.schema.tables:
             return table_source(alias, name, self.schema)
         known = [*self.schema.tables, *self.names.relations, *scope.queries]
-        remedy = f"{name} is one value: write :{name}" if name in self.names.values else choices(name, known)
-        self.report.add(f"unknown table {name!r}", remedy, edit=closest(name, known))
+        if name in self.names.values:
+            self.report.add(f"unknown table {name!r}", f"{name} is one value: write :{name}")
+        else:
+            self.report.unknown(f"unknown table {name!r}", name, known)
         return Source(alias, _Anything())
 
     def _outputs(self, node: exp.Expr, scope: Scope) -> tuple[list[str | None], list[Info]]:
@@ -182,7 +179,7 @@ class QueryReader(ExpressionReader):
                 continue
             if name is not None and name in names:
                 output = node.expressions[names.index(name)]
-                meant = output.this if isinstance(output, exp.Alias) else output
+                meant = output.unalias()
                 is_column = isinstance(meant, exp.Column) and meant.name == name
                 if not is_column and any(name in source.columns for source in scope.sources.values()):
                     self.report.add(
@@ -193,17 +190,6 @@ class QueryReader(ExpressionReader):
             self.infer(target, scope)
             found.append(target)
         return found
-
-    def _facts(self, node: exp.Expr, scope: Scope) -> Facts:
-        facts = Facts()
-        where = node.args.get("where")
-        for condition in conjuncts(where.this if where is not None else None):
-            self._learn(condition, scope, facts, None)
-        for join in node.args.get("joins") or ():
-            right = join.this.alias_or_name if join.args.get("side") == "LEFT" else None
-            for condition in conjuncts(join.args.get("on")):
-                self._learn(condition, scope, facts, right)
-        return facts
 
     def _learn(self, condition: exp.Expr, scope: Scope, facts: Facts, right: str | None) -> None:
         """Note what an equality says; in the ON of a LEFT JOIN it speaks about the right side alone."""
@@ -235,7 +221,7 @@ class QueryReader(ExpressionReader):
         ordered: list[exp.Expr],
         facts: Facts,
     ) -> Query:
-        outputs = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
+        outputs = [item.unalias() for item in node.expressions]
         is_grouped = bool(groups) or any(_has_aggregate(item) for item in outputs)
         if is_grouped:
             self._check_grouped(node, scope, groups, outputs, ordered)
@@ -342,13 +328,6 @@ class QueryReader(ExpressionReader):
             if source.table is not None and not source.is_used:
                 self.reads.add((source.table, "*"))
 
-    def _note_equalities(self, node: exp.Expr, scope: Scope) -> None:
-        where = node.args.get("where")
-        conditions = list(conjuncts(where.this if where is not None else None))
-        for join in node.args.get("joins") or ():
-            conditions += conjuncts(join.args.get("on"))
-        self.note_equalities(conditions, scope)
-
     def note_equalities(self, conditions: Iterable[exp.Expr], scope: Scope) -> None:
         """Note by which columns each table is looked up: first those compared with values, then those compared with
         other tables."""
@@ -357,8 +336,8 @@ class QueryReader(ExpressionReader):
         for condition in conditions:
             condition = condition.unnest()
             if isinstance(condition, exp.Or):
-                for branch in _alternatives(condition):
-                    self.note_equalities(conjuncts(branch), scope)
+                for branch in chained(condition, exp.Or):
+                    self.note_equalities(chained(branch, exp.And), scope)
             elif isinstance(condition, exp.EQ):
                 for one, two in ((condition.this, condition.expression), (condition.expression, condition.this)):
                     self._note_one(one, self.places(two, scope), scope, constant, joined)
@@ -415,24 +394,24 @@ def _query_source(alias: str, query: Query) -> Source:
     return Source(alias, columns, keys=query.keys)
 
 
-def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    if node is None:
-        return
+def chained(node: exp.Expr, kind: type[exp.Connector]) -> Iterator[exp.Expr]:
+    """Yield what ANDs or ORs join, parentheses within apart."""
     node = node.unnest()
-    if isinstance(node, exp.And):
-        yield from conjuncts(node.this)
-        yield from conjuncts(node.expression)
+    if isinstance(node, kind):
+        yield from chained(node.this, kind)
+        yield from chained(node.expression, kind)
     else:
         yield node
 
 
-def _alternatives(node: exp.Expr) -> Iterator[exp.Expr]:
-    node = node.unnest()
-    if isinstance(node, exp.Or):
-        yield from _alternatives(node.this)
-        yield from _alternatives(node.expression)
-    else:
-        yield node
+def _conditions(node: exp.Expr) -> Iterator[tuple[exp.Expr, str | None]]:
+    """Yield what WHERE and ON join with AND; with the right side of a LEFT JOIN, of which alone its ON speaks."""
+    if (where := node.args.get("where")) is not None:
+        yield from ((condition, None) for condition in chained(where.this, exp.And))
+    for join in node.args.get("joins") or ():
+        right = join.this.alias_or_name if join.args.get("side") == "LEFT" else None
+        if (on := join.args.get("on")) is not None:
+            yield from ((condition, right) for condition in chained(on, exp.And))
 
 
 def _is_aggregate(node: exp.Expr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from toolscale.errors import Edit, SpecIssue
 
@@ -27,9 +27,14 @@ class Report:
         if issue not in self.issues:
             self.issues.append(issue)
 
-    def extend(self, issues: Iterable[SpecIssue]) -> None:
-        """Add issues found elsewhere."""
-        self.issues += [issue for issue in issues if issue not in self.issues]
+    def unknown(
+        self, problem: str, name: str, known: Collection[str], what: str = "use one of", shape: str = "{}"
+    ) -> None:
+        """Add an issue about a name that is none of the known ones, with an edit that puts the closest in its place.
+        `shape` is how the name stands in the text: `:{}`."""
+        close = _closest(name, known)
+        edit = Edit(shape.format(name), shape.format(close)) if close else None
+        self.add(problem, choices(name, known, what), edit=edit)
 
 
 def choices(name: str, known: Collection[str], what: str = "use one of") -> str:
@@ -37,13 +42,6 @@ def choices(name: str, known: Collection[str], what: str = "use one of") -> str:
     listed = ", ".join(known) if known else "none"
     close = _closest(name, known)
     return f"did you mean {close}? {what} {listed}" if close else f"{what} {listed}"
-
-
-def closest(name: str, known: Collection[str], shape: str = "{}") -> Edit | None:
-    """Return the edit that puts the closest known word in the place of a name; None if none is close. `shape` is how
-    the name stands in the text: `:{}`."""
-    close = _closest(name, known)
-    return Edit(shape.format(name), shape.format(close)) if close else None
 
 
 def _closest(name: str, known: Collection[str]) -> str | None:

@@ -38,8 +38,6 @@ class Source:
     """Sets of columns that tell its rows apart, NULLs included."""
     nullable_keys: tuple[frozenset[str], ...] = ()
     """Sets of columns that tell rows apart when none of them is NULL."""
-    is_left: bool = False
-    """The right side of a LEFT JOIN."""
     is_used: bool = False
 
 

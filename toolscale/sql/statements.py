@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypedDict, Unpack
 
 from sqlglot import exp
 
 from toolscale.errors import SpecError
 from toolscale.records import ColumnType, SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sql.allowlist import check_nodes
-from toolscale.sql.compiled import Statement
+from toolscale.sql.compiled import EngineName, Statement
 from toolscale.sql.parsing import parse_statement
-from toolscale.sql.rendering import TEXT_TYPES, EngineName, Renderer
+from toolscale.sql.rendering import Renderer
 from toolscale.sql.report import Report, choices
 from toolscale.sql.scopes import Info, Names, Query
 from toolscale.sql.weight import check_weight
@@ -35,81 +38,64 @@ class Compiled:
     """None for writes."""
     uses_ord: frozenset[str]
     """Relations whose order it reads."""
-    relations: frozenset[str]
 
 
-def compile_select(
-    text: str,
-    schema: SchemaSpec,
-    *,
-    params: NamesAndTypes = (),
-    lets: Mapping[str, NamesAndTypes] | None = None,
-    relations: Mapping[str, Mapping[str, ColumnType]] | None = None,
-    place: str = "",
-    file: str = "",
-) -> Statement:
-    """Compile a SELECT. Raises SpecError with all that is wrong with it.
+class Given(TypedDict, total=False):
+    """What a statement may use besides the tables, and where it stands.
 
     `params` are bound as `:name`, `lets` as `:let.column` (their columns), `relations` can be read in FROM (their
     columns; `ord` is added).
     """
-    report = Report(file, place)
-    compiled = read_select(text, schema, make_names(params, lets or {}, relations or {}), report)
-    return _finish(compiled, report)
+
+    params: NamesAndTypes
+    lets: Mapping[str, NamesAndTypes]
+    relations: Mapping[str, Mapping[str, ColumnType]]
+    place: str
+    file: str
 
 
-def compile_condition(
-    text: str,
-    schema: SchemaSpec,
-    *,
-    table: str | None = None,
-    params: NamesAndTypes = (),
-    lets: Mapping[str, NamesAndTypes] | None = None,
-    relations: Mapping[str, Mapping[str, ColumnType]] | None = None,
-    place: str = "",
-    file: str = "",
-) -> Statement:
+def compile_select(text: str, schema: SchemaSpec, **given: Unpack[Given]) -> Statement:
+    """Compile a SELECT. Raises SpecError with all that is wrong with it."""
+    return _compile(read_select, text, schema, given)
+
+
+def compile_condition(text: str, schema: SchemaSpec, *, table: str | None = None, **given: Unpack[Given]) -> Statement:
     """Compile a condition as a SELECT of one column `holds`; with `table`, over all its rows, after the columns of
     their key.
 
     In the condition the columns of the table are written bare or as `table.column`. Raises SpecError with all that is
     wrong.
     """
-    report = Report(file, place)
-    compiled = read_condition(text, schema, make_names(params, lets or {}, relations or {}), report, table)
-    return _finish(compiled, report)
+    return _compile(partial(read_condition, table=table), text, schema, given)
 
 
-def compile_write(
-    text: str,
-    schema: SchemaSpec,
-    *,
-    params: NamesAndTypes = (),
-    lets: Mapping[str, NamesAndTypes] | None = None,
-    relations: Mapping[str, Mapping[str, ColumnType]] | None = None,
-    place: str = "",
-    file: str = "",
-) -> Statement:
+def compile_write(text: str, schema: SchemaSpec, **given: Unpack[Given]) -> Statement:
     """Compile one INSERT, UPDATE or DELETE. Raises SpecError with all that is wrong with it."""
-    report = Report(file, place)
-    compiled = read_write(text, schema, make_names(params, lets or {}, relations or {}), report)
-    return _finish(compiled, report)
+    return _compile(read_write, text, schema, given)
 
 
-def make_names(
-    params: NamesAndTypes, lets: Mapping[str, NamesAndTypes], relations: Mapping[str, Mapping[str, ColumnType]]
-) -> Names:
+def _compile(
+    read: Callable[[str, SchemaSpec, Names, Report], Compiled | None], text: str, schema: SchemaSpec, given: Given
+) -> Statement:
+    report = Report(given.get("file", ""), given.get("place", ""))
+    compiled = read(text, schema, _names(given), report)
+    if compiled is None or report.issues:
+        raise SpecError(report.issues)
+    return compiled.statement
+
+
+def _names(given: Given) -> Names:
     """Return the names of a statement, the clock included."""
-    values = {**CLOCK, **{name: Info(kind, None, name) for name, kind in _typed(params).items()}}
-    for let, columns in lets.items():
+    values = {**CLOCK, **{name: Info(kind, None, name) for name, kind in _typed(given.get("params", ())).items()}}
+    for let, columns in given.get("lets", {}).items():
         values |= {f"{let}__{column}": Info(kind) for column, kind in _typed(columns).items()}
-    fields = {name: {column: Info(kind) for column, kind in columns.items()} for name, columns in relations.items()}
-    return Names(values, fields)
+    relations = given.get("relations", {}).items()
+    return Names(values, {name: {column: Info(kind) for column, kind in fields.items()} for name, fields in relations})
 
 
 def read_select(text: str, schema: SchemaSpec, names: Names, report: Report) -> Compiled | None:
     """Compile a SELECT, or report all that is wrong and return None."""
-    tree = _checked(text, report, ("SELECT",))
+    tree = _checked(text, report)
     return None if tree is None else _read(tree, text, schema, names, report)
 
 
@@ -125,7 +111,7 @@ def read_condition(
         prefix = "".join(["SELECT ", *(f"{name}, " for name in schema.tables[table].key)])
         suffix = f" FROM {table}"
     before = len(report.issues)
-    tree = _checked(f"{prefix}({text}\n) AS holds{suffix}", report, ("SELECT",))
+    tree = _checked(f"{prefix}({text}\n) AS holds{suffix}", report)
     if tree is None or not _is_one_condition(tree, prefix.count(",") + 1, suffix):
         if len(report.issues) == before:
             report.add(f"{text!r} is not one condition", "write an SQL condition such as a = b AND c > 0")
@@ -135,7 +121,7 @@ def read_condition(
 
 def read_write(text: str, schema: SchemaSpec, names: Names, report: Report) -> Compiled | None:
     """Compile an INSERT, UPDATE or DELETE, or report all that is wrong and return None."""
-    tree = _checked(text, report, ("INSERT", "UPDATE", "DELETE"))
+    tree = _checked(text, report, is_write=True)
     return None if tree is None else _read(tree, text, schema, names, report)
 
 
@@ -159,9 +145,9 @@ def _is_one_condition(tree: exp.Expr, outputs: int, suffix: str) -> bool:
     )
 
 
-def _checked(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Expr | None:
+def _checked(text: str, report: Report, *, is_write: bool = False) -> exp.Expr | None:
     before = len(report.issues)
-    tree = parse_statement(text, report, verbs)
+    tree = parse_statement(text, report, is_write=is_write)
     if tree is not None and check_weight(tree, text, report):
         check_nodes(tree, report)
     return None if len(report.issues) > before else tree
@@ -195,11 +181,11 @@ def _read(tree: exp.Expr, text: str, schema: SchemaSpec, names: Names, report: R
     if max(len(statement.sqlite), len(statement.duckdb)) > LONGEST_RENDERED:
         report.add("nested macros make the statement too long", "compute the inner values in a let step")
         return None
-    return Compiled(statement, query, frozenset(reader.uses_ord), frozenset(reader.relations))
+    return Compiled(statement, query, frozenset(reader.uses_ord))
 
 
 def _render(tree: exp.Expr, engine: EngineName, reader: WriteReader, names: Names) -> str:
-    text = Renderer(engine, {name: info.type for name, info in names.values.items()}).text(tree)
+    text = Renderer(engine, {name: info.type for name, info in names.values.items()}).sql(tree)
     if not reader.relations:
         return text
     queries = [_relation_query(name, names.relations[name], engine) for name in reader.relations]
@@ -218,9 +204,3 @@ def _relation_query(name: str, columns: Mapping[str, Info], engine: EngineName) 
         if column != "ord":
             fields.append(f"CAST(value ->> '$.{column}' AS {text if info.type in TEXT_TYPES else whole}) AS {column}")
     return f"{name} AS (SELECT {', '.join(fields)} FROM json_each({bind}))"
-
-
-def _finish(compiled: Compiled | None, report: Report) -> Statement:
-    if compiled is None or report.issues:
-        raise SpecError(report.issues)
-    return compiled.statement

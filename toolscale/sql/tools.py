@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from toolscale.errors import SpecError
 from toolscale.records import Check, Exec, Forbid, Let, LetRows, NewId, Return, SchemaSpec, Step, ToolSpec
@@ -257,15 +257,7 @@ class _ToolCompiler:
             if part.mode == "value" and len(query.infos) != 1:
                 report.add(f"a value has one column, not {len(query.infos)}", "select one column, or return a row")
             if part.mode == "value":
-                query = Query(
-                    ["value"],
-                    query.infos,
-                    query.keys,
-                    query.is_single,
-                    query.is_ordered,
-                    query.limit,
-                    query.is_single_without_limit,
-                )
+                query = replace(query, names=["value"])
             self._want_one_row(query, report)
             return compiled
         self._check_outputs(query, report)

@@ -18,7 +18,7 @@ from toolscale.sql.report import Report, shorten
 HEAVIEST = 200_000
 """The heaviest statement of finance weighs 33,000."""
 
-DEEPEST = 150
+DEEPEST = 121
 """Levels of a tree: each is a few frames of Python when it is read."""
 
 _REPEATS = {
@@ -58,7 +58,11 @@ def _weigh(node: exp.Expr, known: Mapping[str, int]) -> int:
     if (found := node.args.get("with_")) is not None:
         for part in found.expressions:
             named[part.args["alias"].this.this] = _weigh(part.this, named)
-    sources = [_source(item, named) for item in _sources(node)]
+    start, joins = node.args.get("from_"), node.args.get("joins") or []
+    sources = [
+        named.get(part.this.name, 1) if isinstance(part.this, exp.Table) else _weigh(part.this, named)
+        for part in ([start, *joins] if start is not None else [])
+    ]
     column = max(sources, default=1)
     total = 1 + sum(sources)
     repeats = _REPEATS.get(str(node.this).lower(), 1) if isinstance(node, exp.Anonymous) else 1
@@ -67,23 +71,6 @@ def _weigh(node: exp.Expr, known: Mapping[str, int]) -> int:
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, exp.Expr):
-                total += repeats * _weigh(child, named) * (column if _has_column(child) else 1)
-    total += sum(
-        _weigh(join.args["on"], named) * column
-        for join in node.args.get("joins") or ()
-        if join.args.get("on") is not None
-    )
+                total += repeats * _weigh(child, named) * (1 if child.find(exp.Column) is None else column)
+    total += sum(_weigh(join.args["on"], named) * column for join in joins if join.args.get("on") is not None)
     return min(total, HEAVIEST + 1)
-
-
-def _sources(node: exp.Expr) -> list[exp.Expr]:
-    start = node.args.get("from_")
-    return [] if start is None else [start.this, *(join.this for join in node.args.get("joins") or ())]
-
-
-def _source(node: exp.Expr, named: Mapping[str, int]) -> int:
-    return named.get(node.name, 1) if isinstance(node, exp.Table) else _weigh(node, named)
-
-
-def _has_column(node: exp.Expr) -> bool:
-    return node.find(exp.Column) is not None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from toolscale.records import SchemaSpec
+from toolscale.records.schema import TEXT_TYPES
 from toolscale.sql.compiled import Column
-from toolscale.sql.queries import QueryReader, conjuncts
-from toolscale.sql.rendering import CLOCKED, TEXT_TYPES
-from toolscale.sql.report import Report, choices, closest
+from toolscale.sql.queries import QueryReader, chained
+from toolscale.sql.rendering import CLOCKED
+from toolscale.sql.report import Report, choices
 from toolscale.sql.scopes import Info, Names, Query, Scope, table_source
 
 
@@ -40,9 +41,7 @@ class WriteReader(QueryReader):
             self.report.add(f"{self.show(node)}: the table written to has an alias", "use its own name")
         if node.name not in self.schema.tables:
             what = "a relation is read only; tables are" if node.name in self.names.relations else "tables are"
-            known = list(self.schema.tables)
-            edit = closest(node.name, known)
-            self.report.add(f"unknown table {node.name!r}", choices(node.name, known, what), edit=edit)
+            self.report.unknown(f"unknown table {node.name!r}", node.name, list(self.schema.tables), what)
             return None
         return node.name
 
@@ -70,8 +69,7 @@ class WriteReader(QueryReader):
                     self.report.add(problem, "give one value a column")
                     continue
                 for column, value in zip(columns, row.expressions, strict=True):
-                    self.infer(value, scope)
-                    self._assign(table, column, value)
+                    self._assign(table, column, self.infer(value, scope), self.show(value), value)
         else:
             query = self.query(source, None, queries)
             if len(query.infos) != len(columns):
@@ -82,16 +80,13 @@ class WriteReader(QueryReader):
                 return
             outputs = source.expressions if isinstance(source, exp.Select) else [None] * len(columns)
             for column, info, output in zip(columns, query.infos, outputs, strict=True):
-                self._fits(table, column, info, f"{table}.{column}")
-                if output is not None:
-                    self._check_value(table, column, output.this if isinstance(output, exp.Alias) else output)
+                self._assign(table, column, info, f"{table}.{column}", output)
 
     def _check_columns(self, table: str, columns: list[str]) -> None:
         known = self.schema.tables[table].columns
         for name in columns:
             if name not in known:
-                edit = closest(name, list(known))
-                self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)), edit=edit)
+                self.report.unknown(f"unknown column {name!r} of {table}", name, list(known))
             elif columns.count(name) > 1:
                 self.report.add(f"INSERT INTO {table} names {name} twice", "name it once")
         lacking = [name for name, column in known.items() if name not in columns and not column.nullable]
@@ -111,17 +106,16 @@ class WriteReader(QueryReader):
                 self.report.add(f"{self.show(item)} is no assignment", "write SET column = value")
                 continue
             name = item.this.name
-            self.infer(item.expression, scope)
+            info = self.infer(item.expression, scope)
             self.writes.add((table, name))
             if name not in known:
-                edit = closest(name, list(known))
-                self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)), edit=edit)
+                self.report.unknown(f"unknown column {name!r} of {table}", name, list(known))
                 continue
             if known[name].pk:
                 self.report.add(
                     f"UPDATE changes {name}, the key of {table}", "a row keeps its key: DELETE it and INSERT another"
                 )
-            self._assign(table, name, item.expression)
+            self._assign(table, name, info, self.show(item.expression), item.expression)
         self._where(node, scope)
 
     def _delete(self, node: exp.Expr, queries: Mapping[str, Query]) -> None:
@@ -134,22 +128,16 @@ class WriteReader(QueryReader):
     def _where(self, node: exp.Expr, scope: Scope) -> None:
         where = node.args.get("where")
         if where is not None:
-            self._condition(where.this, scope, "WHERE")
-            self.note_equalities(conjuncts(where.this), scope)
+            self.condition(where.this, scope, "WHERE ")
+            self.note_equalities(chained(where.this, exp.And), scope)
 
-    def _assign(self, table: str, column: str, value: exp.Expr) -> None:
-        if column not in self.schema.tables[table].columns:
+    def _assign(self, table: str, column: str, info: Info, what: str, value: exp.Expr | None) -> None:
+        """Report a value that a column cannot hold; `value` is its expression where there is one."""
+        spec = self.schema.tables[table].columns.get(column)
+        if spec is None:
             return
-        self._fits(table, column, self.infos[id(value)], self.show(value))
-        self._check_value(table, column, value)
-
-    def _fits(self, table: str, column: str, info: Info, what: str) -> None:
-        if column not in self.schema.tables[table].columns:
-            return
-        kind = self.schema.tables[table].columns[column].type
-        if info.type is None:
-            return
-        if (kind in TEXT_TYPES) != (info.type in TEXT_TYPES):
+        kind = spec.type
+        if info.type is not None and (kind in TEXT_TYPES) != (info.type in TEXT_TYPES):
             self.report.add(
                 f"{table}.{column} is {kind}, {what} is {info.type}", "cast it: CAST(x AS TEXT) or CAST(x AS INTEGER)"
             )
@@ -160,22 +148,21 @@ class WriteReader(QueryReader):
                 "time": "use time_of(datetime)",
             }[kind]
             self.report.add(f"{table}.{column} is a {kind}, {what} is a {info.type}", remedy)
+        for constant in _branches(value) if value is not None else ():
+            if isinstance(constant, exp.Null) and (spec.pk or not spec.nullable):
+                self.report.add(
+                    f"{table}.{column} cannot be NULL", "give it a value, or make it nullable in schema.yaml"
+                )
+            self.check_literal((table, column), constant)
 
-    def _check_value(self, table: str, column: str, value: exp.Expr) -> None:
-        """Report a constant that the column cannot hold, on any branch of a CASE."""
-        spec = self.schema.tables[table].columns.get(column)
-        if spec is None:
-            return
-        if isinstance(value, exp.Case):
-            branches = [item.args["true"] for item in value.args["ifs"]]
-            for branch in [*branches, *([value.args["default"]] if value.args.get("default") is not None else [])]:
-                self._check_value(table, column, branch)
-        elif isinstance(value, exp.Null) and (spec.pk or not spec.nullable):
-            self.report.add(f"{table}.{column} cannot be NULL", "give it a value, or make it nullable in schema.yaml")
-        elif (
-            isinstance(value, exp.Literal)
-            and value.is_string
-            and spec.values is not None
-            and str(value.this) not in spec.values
-        ):
-            self.report.add(f"{table}.{column} is never '{value.this}'", choices(str(value.this), spec.values))
+
+def _branches(value: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield what a value may be: a CASE gives each of its results."""
+    value = value.unalias()
+    if isinstance(value, exp.Case):
+        for item in value.args["ifs"]:
+            yield from _branches(item.args["true"])
+        if value.args.get("default") is not None:
+            yield from _branches(value.args["default"])
+    else:
+        yield value

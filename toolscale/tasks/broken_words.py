@@ -1,5 +1,6 @@
 """Phrasings in which some choice of alternatives leaves broken words: a comma before a full stop, `pay the[ bill|].`
-without its bill, a bracket that never closes."""
+without its bill, a bracket that never closes. They are faults of brackets, in one of a thousand choices that no reader
+of a few requests sees."""
 
 from __future__ import annotations
 

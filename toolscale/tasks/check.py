@@ -25,7 +25,6 @@ from toolscale.tasks.frames import JOINT, missing
 from toolscale.tasks.message import MORE, PLACE
 from toolscale.tasks.plan import Plan, RulePlan
 from toolscale.tasks.queries import compile_case
-from toolscale.tasks.question_marks import check_questions
 from toolscale.tasks.rule_check import check_breakable, check_rule_cases
 from toolscale.tasks.word_check import check_words
 
@@ -40,7 +39,7 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     cases = [*check_rule_cases(environment, known)]
     compiler = PlanCompiler(sound_part(environment, [*known, *cases]))
     rules = compiler.compile_rules()
-    issues = [*cases, *check_words(environment), *check_broken(environment), *check_questions(environment.spec)]
+    issues = [*cases, *check_words(environment), *check_broken(environment)]
     issues += [issue for intent in environment.spec.intents.intents for issue in check_phrasings(intent, environment)]
     for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
