@@ -13,7 +13,7 @@ import pytest
 from engines import MODEL, Engine, needs_engines, vllm
 from safetensors.torch import load_file
 from tables import tell
-from trained import Json, lines_of, start, train, write_run
+from trained import HANGS, Json, lines_of, start, train, write_run
 
 pytestmark = [
     needs_engines,
@@ -62,7 +62,7 @@ def test_a_server_that_is_started_anew_gets_the_weights_and_the_run_goes_on(tmp_
             time.sleep(0.5)
         engine.kill()
     with vllm(MODEL, tmp_path, port=port) as engine:
-        _, errors = run.communicate(timeout=600)
+        _, errors = run.communicate(timeout=HANGS)
         assert run.returncode == 0, errors
         assert [line["step"] for line in lines_of(metrics)] == [0, 1, 2]
         tell(engine, "killed in a run of three steps, and started anew", found="goes on; rollouts that failed are told")
