@@ -94,7 +94,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer, bool, 
 
     @cache
     def dataset(answer: Answer) -> Path:
-        place, made = tmp_path_factory.mktemp("hosts"), []
+        place, made = tmp_path_factory.mktemp("hosts"), list[Path]()
         for name, tasks in DOMAINS[answer]:
             synthesize(name, place / name, tasks=tasks, seed=0, turns="single", answer=answer, fixtures=None)
             made.append(place / name)
@@ -103,7 +103,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer, bool, 
 
     @cache
     def make(answer: Answer, own_form: bool, every: int) -> Played:
-        folder, scripts = dataset(answer), []
+        folder, scripts = dataset(answer), list[Json]()
         scores: dict[str, dict[str, list[float]]] = {kind: {} for kind in (*KINDS, *LATE)}
         changes = {row["id"]: row["row_changes"] != "[]" for row in read_dataset(folder).rows.tasks}
         fixtures = [each for domain, _ in DOMAINS[answer] for each in read_fixtures(folder, domain)]
