@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypedDict
 
 from pydantic import ValidationError
 
@@ -25,15 +26,28 @@ VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "
 """The libraries on which bytes or findings may depend."""
 
 
+class Wanted(TypedDict, total=False):
+    """What may be asked of a dataset, beside its number of tasks: fields of Recipe, which has the defaults."""
+
+    seed: int
+    audit: Audit
+    evolved: float
+    turns: DrawnTurns
+    answer: Answer
+    scale: int
+    fixtures: int | None
+    toward: Mapping[str, float] | None
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What a dataset was asked to be."""
 
     domain: str
     tasks: int
-    seed: int
-    audit: Audit
-    inputs: str
+    seed: int = 0
+    audit: Audit = "sample"
+    inputs: str = ""
     """Hash of environment, settings and code."""
     evolved: float = EVOLVED_SHARE
     """The share of tasks that are evolved."""

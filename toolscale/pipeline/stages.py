@@ -14,12 +14,14 @@ byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from toolscale.canonical import content_hash
-from toolscale.config import EVOLVED_SHARE, FIXTURE_TASKS, POPULATION_SEED, Audit
+from toolscale.config import POPULATION_SEED, Audit
 from toolscale.dataset.given import copy_decisions, given_folder, read_given, write_given
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
@@ -27,7 +29,7 @@ from toolscale.dataset.making.selection import apply_novelty, count_accepted, se
 from toolscale.dataset.making.staging import check_place
 from toolscale.dataset.making.units import Unit, judge_unit, read_judged, units_of
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
-from toolscale.dataset.manifest import Recipe, current_versions, read_manifest, world_folder
+from toolscale.dataset.manifest import Recipe, Wanted, current_versions, read_manifest, world_folder
 from toolscale.dataset.storage import REPLACED, file_hash, remove_folder, replace_folder, work_folder
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment.admission import admit, ensure_admitted
@@ -57,33 +59,21 @@ def synthesize(
     out: Path,
     *,
     tasks: int,
-    seed: int = 0,
     workers: int | None = None,
-    audit: Audit = "sample",
-    evolved: float = EVOLVED_SHARE,
-    turns: DrawnTurns = "mixed",
-    answer: Answer = "form",
     given: Path | None = None,
-    scale: int = 1,
-    fixtures: int | None = FIXTURE_TASKS,
-    toward: Mapping[str, float] | None = None,
     limits: RunLimits = UNLIMITED,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
+    **wanted: Unpack[Wanted],
 ) -> Manifest:
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
-    `given`: a folder with words or attempts of models. `scale`: so many times as many rows as population.yaml says.
-    `fixtures`: of so many tasks, solutions of known score; None: of all. `toward`: stream -> how often it is drawn
-    beside 1. Of the limits, candidates and time are heeded: DeadlineError if time ran out before enough was judged. A
-    folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the
-    work folder beside `out`.
+    `given`: a folder with words or attempts of models. Of the limits, candidates and time are heeded: DeadlineError if
+    time ran out before enough was judged. A folder that is already what these arguments give is left as it is. A run
+    that was interrupted is completed from the work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
-    recipe = recipe_of(
-        environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, turns=turns, answer=answer, given=given,
-        scale=scale, fixtures=fixtures, toward=toward, max_candidates=limits.max_candidates,
-    )  # fmt: skip
+    recipe = recipe_of(environment, tasks=tasks, given=given, max_candidates=limits.max_candidates, **wanted)
     check_place(out)
     with work_folder(out, "work") as work:  # there may be one of a run that was killed between its last two steps
         if _is_complete(out, recipe):
@@ -95,7 +85,7 @@ def synthesize(
                 remove_folder(stale)
         progress("admitting the environment", 0, 1)
         built, kept = world_folder(staged, environment.domain), cache or work.parent / ".admitted"
-        world = build_environment(environment.folder, built, kept, scale, progress)
+        world = build_environment(environment.folder, built, kept, recipe.scale, progress)
         workers = workers or fitting_workers(tasks)
         judged = judge_enough(world, known, recipe=recipe, workers=workers, progress=progress, limits=limits)
         close_kept_judges()  # writing needs memory of its own
@@ -225,56 +215,30 @@ def recipe_of(
     environment: Environment,
     *,
     tasks: int,
-    seed: int,
-    audit: Audit = "sample",
-    evolved: float = EVOLVED_SHARE,
-    turns: DrawnTurns = "mixed",
-    answer: Answer = "form",
     given: Path | None = None,
-    scale: int = 1,
-    fixtures: int | None = FIXTURE_TASKS,
     max_candidates: int | None = None,
-    toward: Mapping[str, float] | None = None,
+    **wanted: Unpack[Wanted],
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
-    if tasks < 1:
-        raise UsageError(f"--tasks is {tasks}; ask for at least 1")
-    if not 0 <= evolved <= 1:
-        raise UsageError(f"--evolved is {evolved}; it is a share, from 0 to 1")
-    if not 0 <= seed < 2**63:
-        raise UsageError(f"--seed is {seed}; choose one from 0 to 2**63 - 1")
-    if not 1 <= scale <= MOST_SCALE:
-        raise UsageError(f"--scale is {scale}; choose one from 1 to {MOST_SCALE}")
-    share = float(evolved)  # 1 and 1.0 are the same share
-    if toward is not None and not any(toward.get(stream.name, 1.0) for stream in streams_of(environment)):
+    asked = Recipe(environment.domain, tasks, given=given, max_candidates=max_candidates, **wanted)
+    if asked.tasks < 1:
+        raise UsageError(f"--tasks is {asked.tasks}; ask for at least 1")
+    if not 0 <= asked.evolved <= 1:
+        raise UsageError(f"--evolved is {asked.evolved}; it is a share, from 0 to 1")
+    if not 0 <= asked.seed < 2**63:
+        raise UsageError(f"--seed is {asked.seed}; choose one from 0 to 2**63 - 1")
+    if not 1 <= asked.scale <= MOST_SCALE:
+        raise UsageError(f"--scale is {asked.scale}; choose one from 1 to {MOST_SCALE}")
+    drawn = asked.toward
+    if drawn is not None and not any(drawn.get(stream.name, 1.0) for stream in streams_of(environment)):
         raise UsageError("--toward leaves nothing to draw: each weight is 0")
+    share = float(asked.evolved)  # 1 and 1.0 are the same share
     lines = read_given(given, environment.folder).hash
-    judging = [seed, audit, turns, answer, scale]
-    shown = "all" if fixtures is None else fixtures
-    asked = [
-        *judging,
-        tasks,
-        str(share),
-        shown,
-        max_candidates,
-        toward and {name: str(toward[name]) for name in toward},
-    ]
-    return Recipe(
-        environment.domain,
-        tasks,
-        seed,
-        audit,
-        _inputs(environment, asked, lines),
-        share,
-        turns,
-        answer,
-        given,
-        scale,
-        fixtures,
-        max_candidates,
-        toward,
-        _inputs(environment, judging, lines),
-    )
+    judging = [asked.seed, asked.audit, asked.turns, asked.answer, asked.scale]
+    fixtures = "all" if asked.fixtures is None else asked.fixtures
+    weights = drawn and {name: str(drawn[name]) for name in drawn}
+    inputs = _inputs(environment, [*judging, tasks, str(share), fixtures, max_candidates, weights], lines)
+    return replace(asked, evolved=share, inputs=inputs, judging=_inputs(environment, judging, lines))
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
