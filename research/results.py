@@ -85,7 +85,7 @@ def write_results(out: Path, measured: Measured, steps: int) -> dict[str, dict[s
     whole = of_kind(measured, WHOLE)
     tables = {table: over_seeds(measured, WHOLE, table) for table in TABLES}
     compared = min(sum(kind_of(name) == kind for name in measured) for kind in {*map(kind_of, measured)})
-    facts = {"seeds": len(whole), "compared_seeds": compared, "steps": steps}
+    facts: dict[str, Any] = {"seeds": len(whole), "compared_seeds": compared, "steps": steps}
     facts |= {"tables": tables, "rewards": rewards_of(measured)}
     write_json(out / "figures.json", {**facts, "runs": measured})
     frontiers = [run["c"] for run in whole]

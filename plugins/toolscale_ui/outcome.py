@@ -128,12 +128,13 @@ def judged_of(qualities: Sequence[Quality]) -> Judged | None:
     does not have is not told."""
     if not all(quality.figures for quality in qualities) or not qualities:
         return None
-    lowest = []
-    for name in ("accepted_share", "kill_rate"):
+
+    def lowest(name: str) -> float | None:
         shares = [quality.figures.get(name, -1.0) for quality in qualities]
-        lowest.append(min(shares) if all(0 <= share <= 1 for share in shares) else None)
+        return min(shares) if all(0 <= share <= 1 for share in shares) else None
+
     reasons = tuple(reason for quality in qualities for reason in quality.reasons)
-    return Judged(all(quality.passed for quality in qualities), *lowest, reasons)
+    return Judged(all(quality.passed for quality in qualities), lowest("accepted_share"), lowest("kill_rate"), reasons)
 
 
 def ended_of(content: bytes) -> Ended | str:

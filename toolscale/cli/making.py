@@ -125,6 +125,7 @@ def _fixtures(context: click.Context, parameter: click.Parameter, value: str) ->
 @click.pass_context
 def synthesize(
     context: click.Context,
+    /,
     domain: str,
     tasks: int | None,
     out: Path | None,

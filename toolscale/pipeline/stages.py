@@ -236,7 +236,7 @@ def recipe_of(
     lines = read_given(given, environment.folder).hash
     judging = [asked.seed, asked.audit, asked.turns, asked.answer, asked.scale]
     fixtures = "all" if asked.fixtures is None else asked.fixtures
-    weights = drawn and {name: str(drawn[name]) for name in drawn}
+    weights = None if drawn is None else {name: str(weight) for name, weight in drawn.items()}
     inputs = _inputs(environment, [*judging, tasks, str(share), fixtures, max_candidates, weights], lines)
     return replace(asked, evolved=share, inputs=inputs, judging=_inputs(environment, judging, lines))
 

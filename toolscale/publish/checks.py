@@ -105,8 +105,9 @@ def _check_licence(folder: Path, manifest: Manifest) -> Iterator[str]:
         yield f"{card} has no YAML header that can be read; make the dataset again"
         return
     named = header.get("license")
-    licences = named if isinstance(named, list) else [named]
-    if not licences or not all(isinstance(licence, str) and licence.strip() for licence in licences):
+    told = named if isinstance(named, list) else [named]
+    licences = [licence for licence in told if isinstance(licence, str) and licence.strip()]
+    if not licences or len(licences) < len(told):
         yield (
             f"{card} names no licence; "
             "say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"

@@ -175,8 +175,9 @@ class _Process(uvicorn.Server):
                 task.add_done_callback(self.server_state.tasks.discard)
 
     async def _serve_one(self, connection: socket.socket) -> None:
+        protocol: Any = self.config.http_protocol_class
         make = partial(
-            self.config.http_protocol_class,
+            protocol,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
@@ -313,10 +314,10 @@ class Front:
 
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(connection.fileno(), lambda: ready.done() or ready.set_result(None))
+    ready = asyncio.Event()
+    loop.add_reader(connection.fileno(), ready.set)
     try:
-        await ready
+        await ready.wait()
     finally:
         loop.remove_reader(connection.fileno())
 
@@ -327,7 +328,7 @@ def serve_workers(
     """Serve a dataset by so many processes behind one port, until told to stop. UsageError if that cannot be listened
     on."""
     most_files()
-    logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)  # type: ignore[attr-defined]
+    logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)
     own = None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp"
     with tempfile.TemporaryDirectory(prefix="toolscale-serve-", dir=own) as folder, _listening(host, port) as listener:
         front = Front(listener, Share(dataset, idle_s, most, token, count, Path(folder)))
