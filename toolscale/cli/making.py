@@ -140,25 +140,15 @@ def synthesize(
     from toolscale.pipeline.every_domain import Order, tasks_of
 
     folder = out or Path("var/datasets") / Path(domain).name
+    how: dict[str, Any] = {
+        "seed": seed, "evolved": evolved, "audit": audit, "turns": turns, "answer": answer, "scale": scale,
+        "fixtures": fixtures,
+    }  # fmt: skip
     if domain == ALL:
-        asked = partial(Order, seed=seed, evolved=evolved, audit=audit, turns=turns, answer=answer, scale=scale)
-        context.exit(_synthesize_all(folder, tasks, partial(asked, fixtures=fixtures), workers, json_))
+        context.exit(_synthesize_all(folder, tasks, partial(Order, **how), workers, json_))
     tasks = tasks or tasks_of(find_folder(domain))
     with progress_bar() as progress:
-        manifest = make_dataset(
-            domain,
-            folder,
-            tasks=tasks,
-            seed=seed,
-            evolved=evolved,
-            workers=workers,
-            audit=audit,
-            turns=turns,
-            answer=answer,
-            scale=scale,
-            fixtures=fixtures,
-            progress=progress,
-        )
+        manifest = make_dataset(domain, folder, tasks=tasks, workers=workers, progress=progress, **how)
     if json_:
         return echo_json({"dataset": str(folder), "counts": manifest.counts, "gates": manifest.gates})
     (name,) = manifest.domains
