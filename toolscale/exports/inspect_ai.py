@@ -35,6 +35,7 @@ FORMATS = (
         cannot=(
             "that a tool refuses its arguments: Inspect compares them with the schema first, and what a model reads of "
             "wrong ones is in Inspect's words; what passes there is checked again when the tool is called",
+            "how many entries a list has at most (`maxItems`), which is checked when the form is given",
             "a reward for training",
         ),
     ),

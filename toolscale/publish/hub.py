@@ -163,7 +163,13 @@ class Hub:
                     CommitOperationAdd(path, files.enter_context((folder / path).open("rb"))) for path in added
                 ]
                 deletions = [CommitOperationDelete(path, is_folder=False) for path in deleted]
+                # Of files of one content the library would read one from several threads at once.
+                first = {each.upload_info.sha256: each for each in reversed(additions)}
                 try:
+                    if len(first) < len(additions):
+                        self._api.preupload_lfs_files(
+                            self.repo, list(first.values()), repo_type=KIND, revision="main", free_memory=False
+                        )
                     made = self._api.create_commit(
                         self.repo,
                         [*additions, *deletions],

@@ -48,8 +48,13 @@ def model(messages, tools, *_):
         known = golden[state.sample_id]
         results = [message["content"] for message in known.messages if message["role"] == "tool"]
         assert made == [*results, TAKEN][: len(made)]
-        assert [as_function(tool) for tool in tools] == list(known.tools)
+        assert [as_function(tool) for tool in tools] == as_shown(known.tools)
     return said(script, len(made))
+
+
+def as_shown(tools):
+    """Tools without the one word of their schemas that Inspect does not know."""
+    return json.loads(json.dumps(tools), object_hook=lambda part: {k: v for k, v in part.items() if k != "maxItems"})
 
 
 def as_function(tool):
