@@ -11,14 +11,13 @@ from toolscale.records import ColumnType, SchemaSpec
 from toolscale.records.schema import TEXT_TYPES
 from toolscale.sql.compiled import Column
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS
-from toolscale.sql.rendering import CLOCKED, Renderer, macro_name
+from toolscale.sql.rendering import ARITHMETIC, CLOCKED, Renderer, macro_name
 from toolscale.sql.report import Report, choices, shorten
 from toolscale.sql.scopes import UNKNOWN, Info, Names, Place, Query, Scope, Source, shown
 
 INT = Info("int")
 BOOL = Info("bool")
 TEXT = Info("text")
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
 class ExpressionReader:
@@ -356,12 +355,14 @@ def _bare(node: exp.Expr) -> exp.Expr:
             return node
 
 
+_COMPARISONS: tuple[type[exp.Expr], ...] = (
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+)  # fmt: skip
 _METHODS: dict[type[exp.Expr], Callable[[ExpressionReader, Any, Scope], Info]] = {
     exp.Column: ExpressionReader.column, exp.Placeholder: ExpressionReader._placeholder,
     exp.Literal: ExpressionReader._literal, exp.Paren: ExpressionReader._pass, exp.Alias: ExpressionReader._pass,
-    **dict.fromkeys((exp.Neg, exp.Add, exp.Sub, exp.Mul), ExpressionReader._number),
-    **dict.fromkeys((exp.And, exp.Or, exp.Not), ExpressionReader._logic),
-    **dict.fromkeys(_COMPARISONS, ExpressionReader._compare),
+    **dict.fromkeys(ARITHMETIC, ExpressionReader._number), **dict.fromkeys(_COMPARISONS, ExpressionReader._compare),
+    exp.And: ExpressionReader._logic, exp.Or: ExpressionReader._logic, exp.Not: ExpressionReader._logic,
     exp.Is: ExpressionReader._parts, exp.DPipe: ExpressionReader._parts,
     exp.Between: ExpressionReader._between, exp.In: ExpressionReader._in, exp.Exists: ExpressionReader._exists,
     exp.Subquery: ExpressionReader._subquery, exp.Case: ExpressionReader._case, exp.Cast: ExpressionReader._cast,

@@ -24,7 +24,7 @@ CLOCKED = frozenset(("date", "datetime", "time"))
 """Types of text that are days or times: only those of one type can be compared."""
 
 _ATOM = re.compile(r"[\w.:$]+\Z|'[^']*'\Z|CAST\([\w.:$]+ AS \w+\)\Z")
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
+ARITHMETIC: tuple[type[exp.Expr], ...] = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 
 
 def macro_name(node: exp.Expr) -> str:
@@ -105,7 +105,7 @@ class Renderer(Generator):
         if not self._is_duckdb:
             return f":{name}"
         kind = self._types.get(name)
-        if kind is None and not isinstance(expression.parent, _ARITHMETIC):
+        if kind is None and not isinstance(expression.parent, ARITHMETIC):
             return f"${name}"
         return f"CAST(${name} AS {'VARCHAR' if kind in TEXT_TYPES else 'BIGINT'})"
 
