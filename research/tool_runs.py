@@ -28,6 +28,7 @@ from training.starting import run_program, write_json
 
 MODEL, TRAINED, OTHER = "model", "trained", "other"
 """Folders: the model that runs begin with, the dataset that they read, and one of another seed."""
+OTHER_SEED = 1
 GOLDEN = "golden"
 UNTRAINED, SHUFFLED, CLOSED, ROWS = "untrained", "shuffled", "grpo", "rows"
 WEAKER = ("state only", "names of calls")
@@ -64,6 +65,9 @@ class Series:
     sft: Path
     grpo: Path
     seeds: int = 1
+    datasets: int = 1
+    """Datasets that are read, each of a seed of its own: one seed of `gym` has about 1,000 different tasks of one
+    message."""
     most: int | None = None
     """Conversations of the whole runs; none: all."""
     fewer: tuple[int, ...] = (100,)
@@ -142,11 +146,30 @@ def _opening(conversation: Conversation) -> list[Mapping[str, Any]]:
     return list(messages[:first])
 
 
+def trained_datasets(series: Series, work: Path) -> dict[Path, int]:
+    """Return the folders of the datasets that are read -> their seeds. The first one's held-out intents are played, so
+    its name says no seed."""
+    seeds = [seed for seed in range(series.datasets + 1) if seed != OTHER_SEED][: series.datasets]
+    return {work / (f"{TRAINED}-{seed}" if seed else TRAINED): seed for seed in seeds}
+
+
+def golden_of(folders: Iterable[Path], others: Path, decoys: int | None) -> Iterator[Conversation]:
+    """Yield the golden conversations of datasets, each first message once, and none that a task of `others` has."""
+    played = golden_trajectories(others, ("train", "test"))
+    seen = {_opening({"messages": golden.messages})[-1]["content"] for golden in played}
+    for conversation in (each for folder in folders for each in golden_conversations(folder, decoys)):
+        asked = _opening(conversation)[-1]["content"]
+        if asked not in seen:
+            seen.add(asked)
+            yield conversation
+
+
 def prepare_conversations(series: Series, work: Path) -> None:
     """Write what the runs read from, unless it is there: all golden conversations, what weaker verifiers admit, and
     some kinds of tasks apart. Beside what is not all golden stands how much of it is wrong."""
     decoys = read_config(series.sft, SftConfig).decoys
-    _prepare(work / f"{GOLDEN}.jsonl", lambda: golden_conversations(work / TRAINED, decoys))
+    folders = trained_datasets(series, work)
+    _prepare(work / f"{GOLDEN}.jsonl", lambda: golden_of(folders, work / OTHER, decoys))
     for name in WEAKER if series.weaker is not None else ():
         stem = f"{name}-{series.weaker}"
         if not (work / f"{stem}.jsonl").exists():
@@ -210,7 +233,8 @@ def fine_tuning(run: Run, series: Series, work: Path) -> SftConfig:
 def closed_loop(run: Run, series: Series, work: Path) -> Config:
     """The configuration of a run of GRPO."""
     config: Config = read_config(series.grpo, Config)
-    data = config.data.model_copy(update={"datasets": (str(work / TRAINED),), "verifier": run.verifier})
+    folders = tuple(str(folder) for folder in trained_datasets(series, work))
+    data = config.data.model_copy(update={"datasets": folders, "verifier": run.verifier})
     return _beginning(config, run, work / str(run.begins) / "model", {"data": data})
 
 

@@ -17,13 +17,16 @@ from research.let_through import let_through, verifier_named
 from research.reference_share import made, reference_differences, reference_shares, right_of_unread, strays, told
 from research.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from research.tool_runs import (
+    OTHER,
     TRAINED,
     VARIED,
     Run,
     Series,
     chosen,
     exchanged,
+    golden_of,
     prepare_conversations,
+    trained_datasets,
     varied_conversations,
     write_conversations,
 )
@@ -32,6 +35,7 @@ from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.environment.environment import load_environment
 from toolscale.errors import TrainingError, UsageError
+from toolscale.exports.golden import golden_trajectories
 from toolscale.pipeline import synthesize
 from toolscale.records import Rollout, Split, Task, ToolCall
 from toolscale.records.task import is_evolved
@@ -115,8 +119,9 @@ def test_an_unknown_verifier_is_refused_with_the_names_of_those_there_are() -> N
 
 def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     (tmp_path / TRAINED).symlink_to(mock_dataset)
+    synthesize("mock", tmp_path / OTHER, tasks=3, seed=1)
     prepare_conversations(Series(SFT, PLAYED, weaker=8), tmp_path)
-    golden = list(golden_conversations(mock_dataset))
+    golden = list(golden_of([mock_dataset], tmp_path / OTHER, None))
     wanted = {
         Run("whole-0"): (golden, 0),
         Run("5-0", conversations=5): (golden[:5], 0),
@@ -135,6 +140,23 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     ]
     told = json.loads((tmp_path / weak.name / "read.json").read_text())
     assert told == {"conversations": 8, "wrong": sum(each.wrong for each in drawn)}
+
+
+def test_of_several_datasets_each_request_is_read_once_and_none_that_is_played(
+    mock_dataset: Path, tmp_path: Path
+) -> None:
+    series = Series(SFT, PLAYED, datasets=3)
+    folders = [tmp_path / name for name in ("trained", "trained-2", "trained-3")]
+    assert trained_datasets(series, tmp_path) == dict(zip(folders, (0, 2, 3), strict=True))
+    more, other = tmp_path / "more", tmp_path / OTHER
+    synthesize("mock", more, tasks=10, seed=2)
+    synthesize("mock", other, tasks=3, seed=1)
+    read = [*golden_conversations(mock_dataset), *golden_conversations(more)]
+    played = {golden.messages[1]["content"] for golden in golden_trajectories(other, ("train", "test"))}
+    asked = dict.fromkeys(each["messages"][1]["content"] for each in read)
+    found = [each["messages"][1]["content"] for each in golden_of([mock_dataset, more, more], other, None)]
+    assert found == [request for request in asked if request not in played]
+    assert list(golden_of([other], other, None)) == []
 
 
 def test_one_kind_of_task_can_be_read_alone_or_in_other_orders_too(tmp_path: Path) -> None:
