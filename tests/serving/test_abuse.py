@@ -128,8 +128,8 @@ def all_of(connection: socket.socket) -> bytes:
 def answer_on(connection: socket.socket) -> bytes:
     """An answer in JSON, in however many parts it comes."""
     answer = b""
-    while not answer.endswith(b"}"):
-        answer += connection.recv(4096)
+    while not answer.endswith(b"}") and (more := connection.recv(4096)):
+        answer += more
     return answer
 
 
