@@ -313,7 +313,8 @@ def test_rollouts_do_not_see_each_other_however_few_the_worlds(
     few = Domain(domain.environment, populate(domain.environment), most_worlds)
     interleaved = rollouts({name: Slow(expert) for name, expert in EXPERTS.items()}, few)
     assert interleaved == rollouts(EXPERTS, domain)
-    assert few.worlds == few.free == min(most_worlds, 48)
+    assert few.worlds == few.free
+    assert few.worlds == most_worlds if most_worlds < 64 else 3 < few.worlds <= 48  # who only reads needs none
     few.close()
 
 

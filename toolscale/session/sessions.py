@@ -29,9 +29,10 @@ from toolscale.strict_json import encodable
 
 MOST_SESSIONS = 4_096
 IDLE_S = 1_800.0
-MOST_WORLDS = 16
+MOST_WORLDS = 4
 """Of one domain, for sessions that have written something: beyond them those take turns, and a call first makes again
-what its session has written. A world has a megabyte and takes 10 ms to open, and is begun anew in microseconds."""
+what its session has written. A world has one to three megabytes and takes 10 ms to open and as long to prepare
+each of its tools once, but microseconds to begin anew: few of them are quicker than many."""
 MOST_TRIES = 3
 """Calls of the `final_answer` of a domain in one session. The last one counts as it is."""
 
