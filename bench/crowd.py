@@ -123,8 +123,15 @@ class Connection(asyncio.Protocol):
         if self._wanted is not None and not self._wanted.done():
             self._wanted.set_exception(ConnectionError(f"the server closed the connection: {error}"))
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server has hung up, as on whoever says nothing for long."""
+        return bool(self._transport.is_closing())
+
     async def ask(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
-        """Send a request and return the status and the body of the answer."""
+        """Send a request and return the status and the body of the answer. ConnectionError if it is closed."""
+        if self.is_closed:
+            raise ConnectionError("the server has hung up")
         content = b"" if body is None else json.dumps(body).encode()
         self._wanted = asyncio.get_running_loop().create_future()
         head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(content)}\r\n\r\n"
@@ -173,15 +180,18 @@ async def measure_crowd(port: int, played: Sequence[Played], sessions: int, at_o
     """Open all sessions, play them, grade and close them."""
     loop, sheet = asyncio.get_running_loop(), Sheet(sessions)
     chosen = [played[number % len(played)] for number in range(sessions)]
-    connections: list[Connection] = []
-    for _ in range(sessions):
-        _, connection = await loop.create_connection(Connection, "127.0.0.1", port)
-        connections.append(connection)
+    connections: dict[int, Connection] = {}
+
+    async def connected(number: int) -> Connection:
+        if number not in connections or connections[number].is_closed:
+            _, connections[number] = await loop.create_connection(Connection, "127.0.0.1", port)
+        return connections[number]
+
     homes: list[str] = [""] * sessions
 
     async def warm(number: int) -> None:
         """Play a task once: a server that is measured has been running for a while."""
-        ask, each = connections[number].ask, played[number]
+        ask, each = (await connected(number)).ask, played[number]
         home = f"/episodes/{json.loads((await ask('POST', '/episodes', {'task': each.task.id}))[1])['id']}"
         for name, arguments in each.calls:
             await ask("POST", f"{home}/call", {"name": name, "arguments": arguments})
@@ -189,11 +199,14 @@ async def measure_crowd(port: int, played: Sequence[Played], sessions: int, at_o
         await ask("DELETE", home)
 
     await asyncio.gather(*map(warm, range(min(sessions, len(played)))))
+    while connections:
+        connections.popitem()[1].close()
 
     async def timed(into: list[float], number: int, *request: Any) -> Any:
+        connection = await connected(number)
         began = time.perf_counter()
         try:
-            status, body = await connections[number].ask(*request)
+            status, body = await connection.ask(*request)
         except ConnectionError as error:
             sheet.failures.append(str(error))
             return None
@@ -206,13 +219,14 @@ async def measure_crowd(port: int, played: Sequence[Played], sessions: int, at_o
     async def open_(number: int) -> None:
         told = await timed(sheet.opened, number, "POST", "/episodes", {"task": chosen[number].task.id})
         homes[number] = "" if told is None else f"/episodes/{told['id']}"
-        # From here on the connection is that of the process in which the episode lives.
-        connections[number].close()
-        _, connections[number] = await loop.create_connection(Connection, "127.0.0.1", port)
+        connections.pop(number).close()  # the next one is that of the process in which the episode lives
 
     async def grade(number: int) -> None:
         told = await timed(sheet.graded, number, "POST", f"{homes[number]}/grade", {"answer": chosen[number].answer})
         sheet.right += told is not None and told["score"] == 1
+
+    async def close(number: int) -> None:
+        await (await connected(number)).ask("DELETE", homes[number])
 
     async def phase(name: str, work: Callable[[int], Awaitable[None]]) -> None:
         began, before = time.perf_counter(), _cpu(pid)
@@ -243,11 +257,11 @@ async def measure_crowd(port: int, played: Sequence[Played], sessions: int, at_o
 
     sheet.megabytes["before"], own = _megabytes(pid), time.process_time()
     await phase("open", open_)
-    _, told = await connections[0].ask("GET", "/health")
+    _, told = await (await connected(-1)).ask("GET", "/health")
     sheet.sessions = json.loads(told)["open"]
     await play_all()
     await phase("grade", grade)
-    await asyncio.gather(*(connections[number].ask("DELETE", homes[number]) for number in range(sessions)))
+    await phase("close", close)
     sheet.cpu["client"] = time.process_time() - own
     return sheet
 

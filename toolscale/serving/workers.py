@@ -45,6 +45,7 @@ LONGEST_LINE = 2_048
 LOOK_S = 0.02
 """Seconds between two looks at a line that has come in part."""
 RELAY_S = 120.0
+KEPT = 4_096
 LONGEST_FOLDER = 60
 """Letters of the folder for temporary files: the name of a socket has 107 at most."""
 READY, PASSED = b"r", b"c"
@@ -76,22 +77,22 @@ class Share:
 
 @dataclass
 class Relay:
-    """Passes on what is about an episode of another process. Openings are shared out in turn."""
+    """Passes on what is about an episode of another process. Connections are shared out in turn, so what one opens
+    first is opened here; what it opens after that, in the next process each time."""
 
     app: ASGIApp
     share: Share
     own: int
     sessions: Sessions
     _clients: dict[int, httpx2.AsyncClient] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._turns = cycle((self.own + step) % self.share.count for step in range(self.share.count))
+    _opened: dict[object, int] = field(default_factory=dict)
+    """Connection -> how many episodes it has opened, of the last ones that have."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or (scope.get("server") or ("", None))[1] is None:  # it came from a process
             return await self.app(scope, receive, send)
         request = Request(scope, receive)
-        home = self._home(request.method, scope["path"])
+        home = self._home(scope)
         if request.method == "GET" and scope["path"] == "/health":
             answer = await self._health(request)
         elif home == self.own:
@@ -102,10 +103,16 @@ class Relay:
             answer = await self._passed_on(home, request)
         await answer(scope, receive, send)
 
-    def _home(self, method: str, path: str) -> int:
-        if (named := _PATH.match(path)) is not None:
+    def _home(self, scope: Scope) -> int:
+        if (named := _PATH.match(scope["path"])) is not None:
             return int(named[1])
-        return next(self._turns) if (method, path) == ("POST", "/episodes") else self.own
+        if (scope["method"], scope["path"]) != ("POST", "/episodes"):
+            return self.own
+        count = self._opened.pop(scope["client"], 0)
+        self._opened[scope["client"]] = count + 1
+        if len(self._opened) > KEPT:
+            del self._opened[next(iter(self._opened))]
+        return (self.own + count) % self.share.count
 
     async def _passed_on(self, home: int, request: Request) -> Response:
         try:
