@@ -30,6 +30,9 @@ DOMAINS: dict[Answer, tuple[tuple[str, int], ...]] = {
 LATE: dict[str, int] = {"corrected": MOST_TRIES - 1, "corrected_late": MOST_TRIES}
 """Kind -> how many forms that do not fit come before the right one; the last try decides."""
 
+ALWAYS = ("golden", "without_tools")
+"""What is played on every task, however few of its solutions a host plays."""
+
 Json = dict[str, Any]
 
 
@@ -110,7 +113,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Answer, bool, 
         for place, (task, group) in enumerate(groupby(fixtures, lambda each: each.task)):
             scripts.append({"task": task, "changes": changes[task]} | {kind: [] for kind in scores})
             for number, (kind, script, score) in enumerate(_plays(list(group), own_form)):
-                if kind == "golden" or (place + number) % every == 0:
+                if kind in ALWAYS or (place + number) % every == 0:
                     scripts[-1][kind].append(script)
                     scores[kind].setdefault(task, []).append(score)
         file = tmp_path_factory.mktemp("scripts") / "scripts.json"
