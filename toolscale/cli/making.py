@@ -108,6 +108,7 @@ SCALE = click.option(
 @click.pass_context
 def synthesize(
     context: click.Context,
+    /,
     domain: str,
     tasks: int | None,
     out: Path | None,

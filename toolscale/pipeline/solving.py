@@ -265,7 +265,7 @@ def _who(task: Task, sample: int, model: str, rollout: Rollout) -> dict[str, Any
 def _with_tries(given: Given, tries: Sequence[Attempt | Loss]) -> Given:
     """Return what was given with these tries besides; of one that is there already, the new one. What an attempt cost
     has in it what its replies cost when it failed before: they are kept, and no loss any more."""
-    groups = (*given.losses.values(), *given.attempts.values(), tries)
+    groups: list[Sequence[Attempt | Loss]] = [*given.losses.values(), *given.attempts.values(), tries]
     found = {(each.candidate, each.model, each.sample): each for group in groups for each in group}
     ordered = [found[place] for place in sorted(found)]
     return replace(

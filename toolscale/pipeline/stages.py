@@ -247,7 +247,13 @@ def recipe_of(
         raise UsageError("--toward leaves nothing to draw: each weight is 0")
     lines = read_given(given, environment.folder).hash
     judging = [seed, audit, turns, answer, scale]
-    asked = [*judging, tasks, str(share), max_candidates, toward and {name: str(toward[name]) for name in toward}]
+    asked = [
+        *judging,
+        tasks,
+        str(share),
+        max_candidates,
+        [[name, str(weight)] for name, weight in (toward or {}).items()],
+    ]
     return Recipe(
         environment.domain,
         tasks,

@@ -182,8 +182,9 @@ class _Process(uvicorn.Server):
                 task.add_done_callback(self.server_state.tasks.discard)
 
     async def _serve_one(self, connection: socket.socket) -> None:
+        kind: Any = self.config.http_protocol_class
         make = partial(
-            self.config.http_protocol_class,
+            kind,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
@@ -318,10 +319,15 @@ class Front:
             connection.send(said(503, "Service Unavailable", BUSY))
 
 
+def _set(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(connection.fileno(), lambda: ready.done() or ready.set_result(None))
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(connection.fileno(), _set, ready)
     try:
         await ready
     finally:
@@ -334,7 +340,7 @@ def serve_workers(
     """Serve a dataset by so many processes behind one port, until told to stop. UsageError if that cannot be listened
     on."""
     most_files()
-    logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)  # type: ignore[attr-defined]
+    logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)
     own = None if len(tempfile.gettempdir()) <= LONGEST_FOLDER else "/tmp"
     with tempfile.TemporaryDirectory(prefix="toolscale-serve-", dir=own) as folder, _listening(host, port) as listener:
         front = Front(listener, Share(dataset, idle_s, most, token, count, Path(folder)))
