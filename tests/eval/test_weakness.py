@@ -27,8 +27,9 @@ from toolscale.environment.environment import load_environment
 from toolscale.errors import UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import DomainWeakness, Failed, RolloutTask, Weakness
+from toolscale.rollout.actions import GIVE_UP
 from toolscale.rollout.policy import Policy
-from toolscale.rollout.scripted import GIVE_UP, ScriptedPolicy
+from toolscale.rollout.scripted import ScriptedPolicy
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.split import held_out_intents
 from toolscale.tasks.toward import read_weakness, render_weakness, values_of, weights_toward
