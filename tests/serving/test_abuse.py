@@ -125,12 +125,14 @@ def all_of(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
-def answer_on(connection: socket.socket) -> bytes:
-    """An answer in JSON, in however many parts it comes."""
-    answer = b""
-    while not answer.endswith(b"}") and (more := connection.recv(4096)):
-        answer += more
-    return answer
+def answer_of(connection: socket.socket) -> bytes:
+    """One answer, in however many parts it comes."""
+    found = b""
+    while not found.endswith(b"}"):
+        part = connection.recv(4096)
+        assert part, found
+        found += part
+    return found
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: loc"])
@@ -141,7 +143,7 @@ def test_a_request_that_does_not_come_is_not_waited_for(begun: bytes) -> None:
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 connection.sendall(before)
                 if before:
-                    assert answer_on(connection).startswith(b"HTTP/1.1 200")
+                    assert answer_of(connection).startswith(b"HTTP/1.1 200")
                 if begun or not before:
                     connection.sendall(begun)
                     assert all_of(connection) == LATE
@@ -151,7 +153,7 @@ def test_a_request_that_does_not_come_is_not_waited_for(begun: bytes) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     with small_server() as port, socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nabc")
-        head, _, body = answer_on(connection).partition(b"\r\n\r\n")
+        head, _, body = answer_of(connection).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408")
         assert json.loads(body) == {"error": "the body of the request did not come within 0.3 s"}
 
@@ -166,7 +168,7 @@ def test_one_connection_too_many_is_told_so_and_the_others_are_served() -> None:
         assert json.loads(body)["error"].startswith("too many connections are open; close some")
         for connection in (first, second):
             connection.sendall(whole)
-            assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+            assert answer_of(connection).startswith(b"HTTP/1.1 200")
             connection.close()
 
 
