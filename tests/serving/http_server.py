@@ -23,7 +23,7 @@ def serving(*options: str | Path, **environment: str) -> Iterator[httpx2.Client]
         lines = iter(process.stderr.readline, "")
         found = next(match for line in lines if (match := re.search(r"running on (http://\S+)", line)))
         try:
-            with httpx2.Client(base_url=found[1]) as client:
+            with httpx2.Client(base_url=found[1], timeout=60) as client:
                 yield client
         finally:
             process.send_signal(signal.SIGINT)
