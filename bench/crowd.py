@@ -157,7 +157,7 @@ def dataset_of(folder: Path = HOME) -> Path:
 
 
 def played_of(dataset: Path, seed: int = 0) -> list[Played]:
-    """Return the tasks of a dataset that are answered by a form, each with calls to make."""
+    """Return the tasks of a dataset that are told in one message, each with calls to make."""
     from toolscale.exports.golden import golden_trajectories
 
     rng, found = random.Random(seed), list[Played]()
@@ -167,6 +167,8 @@ def played_of(dataset: Path, seed: int = 0) -> list[Played]:
         tools.setdefault(task.domain, [])
         tools[task.domain] += [call.name for call in task.golden_calls]
     for golden in golden_trajectories(dataset):
+        if golden.task.candidate.turns != "single":  # somebody would have to talk with the person
+            continue
         calls = list[tuple[str, dict[str, Any]]]()
         for call in golden.task.golden_calls:
             if rng.random() < RANDOM_SHARE:
