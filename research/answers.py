@@ -29,6 +29,7 @@ from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.world import World
 from toolscale.errors import BudgetError, ModelUnavailableError
+from toolscale.language.heard import Heard
 from toolscale.models.judging import JudgeSettings
 from toolscale.records import Fact, GoldenCall, Reading, ToolCall
 from toolscale.rollout.message_judge import open_judge
@@ -107,7 +108,7 @@ class Corpus:
             row = self.tasks[task]
             self._briefs[task] = Brief(
                 self.environment,
-                row["request"],
+                Heard(row["request"], self.environment.spec.world.today),
                 tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"])),
                 [GoldenCall.model_validate(call) for call in json.loads(row["golden"])],
                 Form(()),  # a message has none
@@ -175,7 +176,7 @@ def _case(corpus: Corpus, world: World, answer: Answer) -> MessageCase:
     return MessageCase(
         candidate=content_hash(["tests/answers", answer.task]),
         key=message_hash([ToolCall(name=call.name, arguments=call.arguments) for call in made], answer.answer),
-        request=brief.request,
+        request=brief.heard.text,
         today=corpus.environment.spec.world.today,
         facts=brief.facts,
         calls=tuple(made),

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscale.language.heard import Heard
 from toolscale.language.mentions import Mention, _mentions, mentions
-from toolscale.language.render import states
 
 TODAY = "2026-03-16"
 CASES = [
@@ -46,10 +46,10 @@ def test_what_somebody_would_like_is_not_about_so_much(wish: str) -> None:
 
 
 def test_a_threshold_is_stated_and_a_hedge_is_not() -> None:
-    assert states("only if it is under $300", "money", 30000, TODAY)
-    assert not states("about $300", "money", 30000, TODAY)
-    assert not states("anything but not $300", "money", 30000, TODAY)
-    assert not states("next Friday", "date", "2026-03-20", TODAY, "future")
+    assert Heard("only if it is under $300", TODAY).states("money", 30000)
+    assert not Heard("about $300", TODAY).states("money", 30000)
+    assert not Heard("anything but not $300", TODAY).states("money", 30000)
+    assert not Heard("next Friday", TODAY).states("date", "2026-03-20", "future")
 
 
 @given(st.text(max_size=60), st.sampled_from([None, "past", "future"]))

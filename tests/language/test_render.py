@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolscale.language.heard import Heard, contains_words
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, TEENS, TENS, UNITS, parse_number_words
 from toolscale.language.phrasing import expand_choices
-from toolscale.language.render import FORMS, contains_words, render, states
+from toolscale.language.render import FORMS, render
 
 TODAY = "2026-03-16"
 days = st.dates(date(1930, 1, 1), date(2060, 12, 31)).map(date.isoformat)
@@ -17,7 +18,7 @@ days = st.dates(date(1930, 1, 1), date(2060, 12, 31)).map(date.isoformat)
 
 @given(st.integers(-10_000_000, 10_000_000), st.sampled_from(["money", "words"]), days)
 def test_money_reads_back(cents: int, form: str, today: str) -> None:
-    assert states(f"Please pay {render(cents, form, today)} now.", "money", cents, today)
+    assert Heard(f"Please pay {render(cents, form, today)} now.", today).states("money", cents)
 
 
 @given(days, st.integers(-40, 40), st.sampled_from(["date", "day", "nth"]))
@@ -25,32 +26,32 @@ def test_a_date_reads_back_on_its_side_of_today_and_without_a_side(today: str, a
     day = (date.fromisoformat(today) + timedelta(days=away)).isoformat()
     text = f"Is it on {render(day, form, today)}?"
     sides = [None, *(["past"] if away <= 0 else []), *(["future"] if away >= 0 else [])]
-    assert all(states(text, "date", day, today, side) for side in sides)
+    assert all(Heard(text, today).states("date", day, side) for side in sides)
 
 
 @given(days, days, st.sampled_from(["date", "day", "nth"]), st.sampled_from([None, "past", "future"]))
 def test_a_date_far_away_reads_back(today: str, day: str, form: str, tense: str | None) -> None:
-    assert states(f"the charge on {render(day, form, today, tense)}", "date", day, today, tense)
+    assert Heard(f"the charge on {render(day, form, today, tense)}", today).states("date", day, tense)
 
 
 @given(st.integers(0, 2_000_000), days)
 def test_a_number_reads_back(number: int, today: str) -> None:
-    assert states(f"I want {render(number, 'number', today)} of them.", "number", number, today)
+    assert Heard(f"I want {render(number, 'number', today)} of them.", today).states("number", number)
 
 
 @given(st.integers(0, 9999).map(lambda number: f"{number:04}"))
 def test_card_digits_read_back(digits: str) -> None:
-    assert states(f"Freeze my card ending in {render(digits, 'digits', TODAY)}.", "digits", digits, TODAY)
+    assert Heard(f"Freeze my card ending in {render(digits, 'digits', TODAY)}.", TODAY).states("digits", digits)
 
 
 def test_digits_may_stand_there_as_they_are() -> None:
-    assert states("The postal code is 27491 now.", "digits", "27491", TODAY)
-    assert not states("The postal code is 274915 now.", "digits", "27491", TODAY)
+    assert Heard("The postal code is 27491 now.", TODAY).states("digits", "27491")
+    assert not Heard("The postal code is 274915 now.", TODAY).states("digits", "27491")
 
 
 @given(st.from_regex(r"[a-z]{2,4}_[a-z2-7]{10}|[A-Z]{2,3}-[0-9]{4}", fullmatch=True))
 def test_an_id_reads_back(name: str) -> None:
-    assert states(f"What about {render(name, 'plain', TODAY)}?", "id", name, TODAY)
+    assert Heard(f"What about {render(name, 'plain', TODAY)}?", TODAY).states("id", name)
 
 
 @given(
@@ -59,7 +60,7 @@ def test_an_id_reads_back(name: str) -> None:
     )
 )
 def test_a_text_reads_back(name: str) -> None:
-    assert states(f"I was at {render(name, 'text', TODAY)}, once.", "text", name, TODAY)
+    assert Heard(f"I was at {render(name, 'text', TODAY)}, once.", TODAY).states("text", name)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 
 from toolscale.dataset.columns import _fact, _fact_cell
 from toolscale.language.answers import state_facts
+from toolscale.language.heard import Heard
 from toolscale.language.mentions import mentions
-from toolscale.language.render import states, with_unit
+from toolscale.language.render import with_unit
 from toolscale.language.told import untold
 from toolscale.records import Fact
 
@@ -23,7 +24,7 @@ def fact(value: int, unit: str) -> Fact:
     [("12kg", 12), ("12 kg", 12), ("-3 °C", -3), ("minus 3 degrees", -3), ("3 °C", 3), ("1,200km", 1200), ("60 %", 60)],
 )
 def test_a_number_is_read_with_its_unit(text: str, value: int) -> None:
-    assert states(f"It is {text} today.", "number", value, TODAY)
+    assert Heard(f"It is {text} today.", TODAY).states("number", value)
 
 
 def test_a_minus_between_words_is_none() -> None:

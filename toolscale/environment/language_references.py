@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.known_names import IN_BRACES, SLOT, Names, not_above, unknown
 from toolscale.errors import SpecIssue
+from toolscale.language.heard import contains_words
 from toolscale.language.phrasing import holds_always
-from toolscale.language.render import contains_words
 from toolscale.records import Description, LanguageSpec, Private, Quantity
 
 FILE = "language.yaml"

@@ -1,24 +1,20 @@
-"""Values in words, and whether words state a value: each is the other's inverse."""
+"""Values in words: each reads back (heard.py) as exactly the value."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Literal
 
 from toolscale.language.dates import MONTHS, WEEKDAYS, Tense, parse_day
-from toolscale.language.mentions import lower_keeping_length, mentions
+from toolscale.language.heard import SIDES, Heard
 from toolscale.language.numerals import ordinal
 from toolscale.language.times import DURATION_FORMS, TIME_FORMS
-from toolscale.patterns import regex
 
 FORMS = (
     "money", "words", "dollars", "date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth",
     *TIME_FORMS, *DURATION_FORMS, "number", "text", "digits", "lower", "plain", "bool",
 )  # fmt: skip
 """All forms in which a value can be written."""
-
-_SIDES: tuple[Tense, ...] = ("past", "future")
 
 
 @lru_cache(maxsize=65536)
@@ -136,49 +132,6 @@ def _reads_back(text: str, day: str, today: str, tense: Tense | None) -> bool:
     """Whether a text reads as exactly this day under `tense`; without one, both under no tense and under the tense of
     the side of today on which the day lies."""
     side: Tense = "future" if day >= today else "past"
-    sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(_SIDES if day == today else (side,)))
-    return all(states(text, "date", day, today, other) for other in sides)
-
-
-def states(text: str, kind: str, value: str | int, today: str, tense: Tense | None = None) -> bool:
-    """Whether `text` names `value` firmly: some mention of the kind reads as exactly that. Text and names must stand
-    there word for word.
-
-    A threshold (`under $300`) names its value; a hedge (`about $300`) and a denial (`not $300`) do not. An id or the
-    digits of a card may also stand there word for word.
-    """
-    if kind in ("text", "name"):
-        return contains_words(text, str(value))
-    wanted = frozenset((value,))
-    for mention in mentions(text, today, tense):
-        if mention.kind == kind and mention.readings == wanted and mention.qualifier in (None, "bound"):
-            return True
-        if (
-            kind == "number"
-            and mention.kind == "percent"
-            and mention.readings == {str(value)}
-            and not mention.qualifier
-        ):
-            return True
-    return kind in ("id", "digits") and contains_words(text, str(value))
-
-
-def contains_words(text: str, words: str) -> bool:
-    """Whether `words` stand in `text` as whole words, whatever their case and the space between them; inflected forms
-    do not count."""
-    return bool(spans_of(words, lower_keeping_length(text)))
-
-
-def spans_of(words: str, lower: str) -> list[tuple[int, int]]:
-    """Return where words stand in a text in lower case. A pattern is made only for words whose letters are there."""
-    if not all(part in lower for part in lower_keeping_length(words).split()):
-        return []
-    pattern = word_pattern(words)
-    return [found.span() for found in pattern.finditer(lower)] if pattern else []
-
-
-@lru_cache(maxsize=65536)
-def word_pattern(words: str) -> re.Pattern[str] | None:
-    """Return the pattern that finds `words` in lower-case text, None for no words."""
-    parts = [re.escape(part) for part in lower_keeping_length(words).split()]
-    return regex(r"(?<!\w)" + r"\s+".join(parts) + r"(?!\w)") if parts else None
+    sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(SIDES if day == today else (side,)))
+    heard = Heard(text, today)
+    return all(heard.states("date", day, other) for other in sides)

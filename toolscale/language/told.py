@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from toolscale.language.heard import contains_words
 from toolscale.language.mentions import Mention, mentions
-from toolscale.language.render import contains_words
 from toolscale.patterns import regex
 from toolscale.records import Fact
 

@@ -10,9 +10,10 @@ from toolscale.environment.environment import Environment, sound_part
 from toolscale.environment.population import populate
 from toolscale.environment.world import World
 from toolscale.errors import SpecError, SpecIssue
+from toolscale.language.heard import contains_words
 from toolscale.language.mentions import mentions
 from toolscale.language.phrasing import expand_choices, holds_always
-from toolscale.language.render import contains_words, render
+from toolscale.language.render import render
 from toolscale.records import Intent
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.asking import unasked_personas

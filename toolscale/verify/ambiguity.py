@@ -13,7 +13,7 @@ from sqlglot import exp
 from toolscale.environment.column_kinds import said_type
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
-from toolscale.language.render import contains_words
+from toolscale.language.heard import contains_words
 from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.compiler import starting_scope
@@ -198,18 +198,18 @@ class Ambiguity:
     def _has_cues(self, subject: Subject, role: RolePlan) -> bool:
         """Whether the words of a superlative stand in the request."""
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
-        return bool(cues) and all(contains_words(subject.candidate.heard, cue) for cue in cues)
+        return bool(cues) and all(map(subject.heard.says, cues))
 
     def _is_stated(self, text: str, subject: Subject, role: RolePlan) -> bool:
-        request = subject.candidate.heard
         adjectives = self.environment.spec.language.adjectives.get(role.table, {})
         bare = text.replace(f"{role.name}.", "")
         if bare in adjectives:
-            return contains_words(request, adjectives[bare])
+            return subject.heard.says(adjectives[bare])
         literals, names_slot = self._words_of(text)
         if None in literals:
             return False  # a number in a predicate is said by its adjective or not at all
         if literals:
+            request = subject.heard.text
             named = (
                 value
                 for name, columns in subject.inputs.said.items()

@@ -11,6 +11,7 @@ from toolscale.environment.column_kinds import values_of_column
 from toolscale.environment.environment import Environment
 from toolscale.environment.moments import is_time
 from toolscale.language.answers import state_facts
+from toolscale.language.heard import Heard
 from toolscale.language.mentions import mentions
 from toolscale.language.told import disclosed, untold
 from toolscale.records import Fact, GoldenCall
@@ -29,7 +30,8 @@ class Brief:
     message: rules can read a form for certain."""
 
     environment: Environment
-    request: str
+    heard: Heard
+    """What the person says."""
     facts: tuple[Fact, ...]
     calls: Sequence[GoldenCall]
     """The golden calls with their results."""
@@ -104,9 +106,7 @@ class Brief:
         the policy and the writing calls say."""
         today = self.environment.spec.world.today
         found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld}
-        for tense in ("past", "future"):
-            for mention in mentions(self.request, today, tense):
-                found |= {(mention.kind, reading) for reading in mention.readings}
+        found |= {(mention.kind, reading) for mention in self.heard.either_way() for reading in mention.readings}
         found |= _amounts_in(self.environment.spec.policy_text, today)
         for call in self._writes:
             for value in _scalars([call.arguments, call.result]):

@@ -4,8 +4,8 @@ it."""
 from __future__ import annotations
 
 from toolscale.environment.column_kinds import kind_of_column
+from toolscale.language.heard import Heard
 from toolscale.language.inquiries import read_inquiry
-from toolscale.language.render import contains_words, states
 from toolscale.records import Candidate, FactKind, Reply, Tense
 from toolscale.tasks.channel import context_of
 from toolscale.tasks.dialogue import askable, question_for
@@ -28,16 +28,18 @@ def undisclosed(subject: Subject) -> str | None:
     values = _values_of(subject)
     held = {reply.about for reply in candidate.held}
     besides = {value for about, said in values.items() if about.partition(".")[0] not in held for _, value, _ in said}
+    opening = Heard(candidate.request, subject.today)
     for reply in candidate.held:
         said = values.get(reply.about)
         if said is None:
             return f"the plan knows nothing of {reply.about}, which is held back"
         # *My booking* is still left open where it is to be moved to another show of the same film.
         own = [each for each in said if reply.sort != "row" or each[1] not in besides]
-        if own and all(_stands(candidate.request, kind, value, subject.today, tense) for kind, value, tense in own):
+        if own and all(opening.states(*each) for each in own):
             return f"the request says {reply.about}, which is to be told only when asked"
+        told = Heard(reply.says, subject.today)
         for kind, value, tense in said:
-            if not _stands(reply.says, kind, value, subject.today, tense):
+            if not told.states(kind, value, tense):
                 return f"asked for {reply.about}, the person says {reply.says!r}, which does not read as {value!r}"
         if (problem := _deaf(candidate, (reply,))) is not None:
             return problem
@@ -65,9 +67,3 @@ def _values_of(subject: Subject) -> dict[str, list[tuple[FactKind, str | int, Te
             found.setdefault(name, []).append(told)
             found[f"{name}.{column}"] = [told]
     return found
-
-
-def _stands(text: str, kind: FactKind, value: str | int, today: str, tense: Tense | None) -> bool:
-    return states(text, kind, value, today, tense) or (
-        kind in ("text", "id", "digits") and contains_words(text, str(value))
-    )

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolscale.environment.column_kinds import kind_of_column, values_of_column
-from toolscale.language.mentions import Mention, mentions
-from toolscale.language.render import contains_words, render, states
+from toolscale.language.heard import Heard
+from toolscale.language.mentions import Mention
+from toolscale.language.render import render
 from toolscale.patterns import regex
 from toolscale.records import Candidate, FactKind, Intent, Tell, Tense
 from toolscale.tasks.asking import is_owed, is_pried
@@ -32,11 +33,11 @@ def ungrounded(subject: Subject) -> str | None:
     cue."""
     if (problem := undisclosed(subject)) is not None:
         return problem
-    request, today = subject.candidate.heard, subject.today
+    heard = subject.heard
     for name, slot in subject.plan.intent.slots.items():
         value = subject.candidate.say[name]
-        if not states(request, slot.kind, value, today, slot.tense):
-            return _unread(request, name, slot.kind, value, today, slot.tense)
+        if not heard.states(slot.kind, value, slot.tense):
+            return _unread(heard, name, slot.kind, value, slot.tense)
         if (
             slot.kind in (*VALUES, *CLOCKED)
             and name in _argument_slots(subject.plan)
@@ -52,28 +53,28 @@ def ungrounded(subject: Subject) -> str | None:
                 kind_of_column(column, columns[column].type),
                 role.description.tense if role.description else None,
             )
-            if not states(request, kind, value, today, tense):
-                return _unread(request, f"{name}.{column}", kind, value, today, tense)
+            if not heard.states(kind, value, tense):
+                return _unread(heard, f"{name}.{column}", kind, value, tense)
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
         for cue in cues:
-            if not contains_words(request, cue):
+            if not heard.says(cue):
                 return f"the request lacks the cue {cue!r} of {name}"
     return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject)
 
 
-def _unread(request: str, name: str, kind: FactKind, value: Any, today: str, tense: Tense | None) -> str:
+def _unread(heard: Heard, name: str, kind: FactKind, value: Any, tense: Tense | None) -> str:
     """Say that a value is not said, how the values of its kind that stand in the request were read instead, and what
     would be read as it."""
-    heard = [_heard(request, mention) for mention in mentions(request, today, tense) if mention.kind == kind]
+    found = [_shown(heard.text, mention) for mention in heard.mentions(tense) if mention.kind == kind]
     words = "these words do not stand in it" if kind in ("text", "name") else f"no {kind} stands in it"
-    works = render(value, FORM_OF_KIND[kind], today, tense)
+    works = render(value, FORM_OF_KIND[kind], heard.today, tense)
     return (
         f"the request does not say {name} = {value!r} in a way that reads back as exactly that: "
-        f"{', '.join(heard) or words}; said as {works!r} it does"
+        f"{', '.join(found) or words}; said as {works!r} it does"
     )
 
 
-def _heard(request: str, mention: Mention) -> str:
+def _shown(request: str, mention: Mention) -> str:
     before = _BEFORE.search(request, max(0, mention.start - _NEAR), mention.start)
     start = before.start() if before else mention.start
     readings = " or ".join(sorted(map(str, mention.readings)))
@@ -160,7 +161,7 @@ def _argument_slots(plan: Plan) -> set[str]:
 
 
 def _is_said_flatly(subject: Subject, kind: str, value: Any, tense: Tense | None) -> bool:
-    found = mentions(subject.candidate.heard, subject.today, tense)
+    found = subject.heard.mentions(tense)
     return any(m.kind == kind and m.qualifier is None and m.readings == {value} for m in found)
 
 
@@ -168,19 +169,14 @@ def _unaccounted(subject: Subject) -> str | None:
     """Return an amount, date, card ending or id of the request that no slot and no described row has, or None."""
     known: set[Any] = {str(value) for value in subject.candidate.say.values()} | {subject.today}
     known |= {str(value) for columns in subject.inputs.said.values() for value in columns.values()}
-    request = subject.candidate.heard
-    tenses: tuple[Tense | None, ...] = (None, "past", "future")
-    explained = {
-        m.start
-        for tense in tenses
-        for m in mentions(request, subject.today, tense)
-        if known & {str(reading) for reading in m.readings}
-    }
-    for mention in mentions(request, subject.today, None):
+    heard = subject.heard
+    found = (*heard.mentions(), *heard.either_way())
+    explained = {m.start for m in found if known & {str(reading) for reading in m.readings}}
+    for mention in heard.mentions():
         if mention.start not in explained and (
             mention.kind in VALUES or (mention.kind in CLOCKED and _has_columns_of(subject, mention.kind))
         ):
-            said = request[mention.start : mention.end]
+            said = heard.text[mention.start : mention.end]
             return f"the request says {said!r}, which the plan knows nothing of; say it as a slot, or leave it out"
     return None
 
@@ -199,7 +195,7 @@ def _enum_without_cue(subject: Subject) -> str | None:
         for name, expression in step.arguments.items():
             if expression.is_literal and isinstance(expression.literal, str):
                 words = cues.get(expression.literal, ())
-                if not any(contains_words(subject.candidate.heard, word) for word in words):
+                if not any(map(subject.heard.says, words)):
                     return (
                         f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; "
                         f"one of {', '.join(words) or 'none given'}"
@@ -209,25 +205,17 @@ def _enum_without_cue(subject: Subject) -> str | None:
 
 def leaked(subject: Subject) -> str | None:
     """Return the fact or tool name that the request gives away, or None."""
-    request, today = subject.candidate.heard, subject.today
-    for tool in subject.environment.tools if "_" in request else ():
-        if "_" in tool and contains_words(request, tool):
+    heard = subject.heard
+    for tool in subject.environment.tools if "_" in heard.text else ():
+        if "_" in tool and heard.says(tool):
             return f"the request names the tool {tool}"
     # A threshold (`if the fee is under $1`) does not tell the figure that it is held against.
-    said = {
-        (m.kind, r)
-        for tense in ("past", "future")
-        for m in mentions(request, today, tense)
-        if m.qualifier != "bound"
-        for r in m.readings
-    }
+    said = {(m.kind, r) for m in heard.either_way() if m.qualifier != "bound" for r in m.readings}
     for fact in subject.facts:
         if fact.kind == "bool":
             continue
         given = (
-            contains_words(request, str(fact.value))
-            if fact.kind in ("text", "id", "digits")
-            else (fact.kind, fact.value) in said
+            heard.says(str(fact.value)) if fact.kind in ("text", "id", "digits") else (fact.kind, fact.value) in said
         )
         if given:
             return f"the request already says what must be told: {fact.kind} {fact.value}"

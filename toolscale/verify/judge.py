@@ -13,6 +13,7 @@ from typing import Any
 from toolscale.canonical import canonical_json, stable_int
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
+from toolscale.language.heard import Heard
 from toolscale.records import GATES, Candidate, GateResult, Judged, RowChange, Status, Verdict
 from toolscale.sandbox.base import Rows, to_row_changes
 from toolscale.sandbox.state import state_hash as hash_of
@@ -161,7 +162,7 @@ class Judge:
         net, touched = self.world.net_changes(), tuple(self.world.touched())
         brief = Brief(
             self.environment,
-            candidate.heard,
+            Heard(candidate.heard, self.environment.spec.world.today),
             tuple(recording.facts),
             [recorded.call for recorded in recording.calls],
             form_of(plan),
@@ -265,7 +266,7 @@ class Judge:
         return trial
 
     def _unclear(self, subject: Subject) -> str | None:
-        scene = Scene(subject.candidate, subject.plan, subject.inputs.said, subject.writes)
+        scene = Scene(subject.heard, subject.candidate.bindings, subject.plan, subject.inputs.said, subject.writes)
         return unclear_referent(scene, self.environment.spec.language.referents)
 
     def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from toolscale.environment.environment import Environment
 from toolscale.language.answers import bare_label
-from toolscale.language.render import contains_words
+from toolscale.language.heard import contains_words
 from toolscale.language.times import clock_text, minutes_of
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox.base import Rows

@@ -57,7 +57,7 @@ def case_of(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Message
     return MessageCase(
         candidate=key_of(subject.candidate, environment.hash),
         key=message_hash(calls, answer),
-        request=subject.candidate.heard,
+        request=subject.heard.text,
         today=subject.today,
         facts=subject.facts,
         calls=tuple(made),

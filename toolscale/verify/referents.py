@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from toolscale.language.mentions import lower_keeping_length
-from toolscale.language.render import word_pattern
-from toolscale.records import Candidate, ToolCall
+from toolscale.language.heard import Heard
+from toolscale.records import ToolCall
 from toolscale.tasks.names import matter_of
 from toolscale.tasks.plan import Plan, RolePlan
 
@@ -16,7 +15,8 @@ from toolscale.tasks.plan import Plan, RolePlan
 class Scene(NamedTuple):
     """What the words are about."""
 
-    candidate: Candidate
+    heard: Heard
+    bindings: Mapping[str, Sequence[Sequence[Any]]]
     plan: Plan
     said: Mapping[str, Mapping[str, Any]]
     writes: Sequence[ToolCall]
@@ -35,12 +35,10 @@ def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> st
     """Return the words that could mean either of two rows of a table that were named before them in the same matter, or
     None."""
     named = _in_order(scene) if referents else []
-    request = lower_keeping_length(scene.candidate.heard)
     for table, words in referents.items():
         for text in words:
-            pattern = word_pattern(text) if lower_keeping_length(text.partition(" ")[0]) in request else None
-            for found in pattern.finditer(request) if pattern else ():
-                before = [one for one in named if one.start < found.start()]
+            for start, _ in scene.heard.spans(text):
+                before = [one for one in named if one.start < start]
                 meant = _antecedents(scene, table, before)
                 if len(meant) > 1:
                     return f"{text!r} could mean {' or '.join(repr(one) for one in meant)}"
@@ -70,16 +68,13 @@ def _in_order(scene: Scene) -> list[Named]:
 
 def _named(scene: Scene) -> Iterator[Named]:
     """Every role that means one row, where what the request says of it first stands."""
-    request = lower_keeping_length(scene.candidate.heard)
     for name, role in scene.plan.roles.items():
-        keys = scene.candidate.bindings.get(name, ())
+        keys = scene.bindings.get(name, ())
         if role.role.of is None or role.role.take != "one" or not keys:
             continue
         said = [str(value) for value in scene.said.get(name, {}).values() if isinstance(value, str)]
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
         for words in (*reversed(said), *cues):
-            pattern = word_pattern(words)
-            found = pattern.search(request) if pattern else None
-            if found:
-                yield Named(found.start(), role, tuple(keys[0]), words)
+            if spans := scene.heard.spans(words):
+                yield Named(spans[0][0], role, tuple(keys[0]), words)
                 break

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from toolscale.environment.environment import Environment
+from toolscale.language.heard import Heard
 from toolscale.records import Candidate, Fact, Script, ToolCall
 from toolscale.sandbox.base import Key, NetChanges
 from toolscale.tasks.form import Done
@@ -43,6 +44,11 @@ class Subject:
     """Those of `accepted` that a person added."""
     ways: list[tuple[ToolCall, ...]] = field(default_factory=list)
     """The writes that lead to accepted end states: the golden ones first."""
+
+    @property
+    def heard(self) -> Heard:
+        """All that an agent learns from the person that asks for everything."""
+        return self.brief.heard
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from toolscale.language.render import contains_words
+from toolscale.language.heard import contains_words
 from toolscale.records import CallStep, Candidate, EachStep, IfStep, Intent, PlanStep, Role, Slot, Tell
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.plan import CallPlan, Plan, RolePlan

@@ -7,6 +7,7 @@ import re
 from datetime import date, timedelta
 
 from toolscale.language.dates import MONTHS, WEEKDAYS
+from toolscale.language.heard import Heard
 from toolscale.language.render import render
 from toolscale.language.times import clock_text, minutes_of
 from toolscale.patterns import regex
@@ -248,7 +249,9 @@ def named_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
 def unclear_referent(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """Something is asked of *that* row of a table, of which two were named."""
     words, plan = ground.environment.spec.language.referents, ground.plan_of(candidate)
-    scene = Scene(candidate, plan, ground.inputs(plan, candidate).said, ground.recording(candidate).write_calls)
+    said, writes = ground.inputs(plan, candidate).said, ground.recording(candidate).write_calls
+    heard = Heard(candidate.heard, ground.environment.spec.world.today)
+    scene = Scene(heard, candidate.bindings, plan, said, writes)
     table = pick(rng, [table for table in words if named_twice(scene, table)])
     text = pick(rng, [word for word in words[table] if word.startswith("that ")]) if table else None
     return text and _reworded(
