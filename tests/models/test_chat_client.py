@@ -571,11 +571,10 @@ def test_a_model_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) ->
             "TOOLSCALE_MODEL": "gpt",
             "OPENAI_API_KEY": KEY,
             "TOOLSCALE_MODEL_PRICE": "0.25/2",
-            "TOOLSCALE_MODEL_BATCH": "1",
         }
     )
-    assert (found.endpoint.base_url, found.endpoint.api_key_env, found.price, found.by_batch) == (
-        "https://api.openai.com/v1", "OPENAI_API_KEY", Price(input=0.25, output=2), True,
+    assert (found.endpoint.base_url, found.endpoint.api_key_env, found.price) == (
+        "https://api.openai.com/v1", "OPENAI_API_KEY", Price(input=0.25, output=2),
     )  # fmt: skip
     assert KEY not in repr(found)
     settings = {"TOOLSCALE_MODEL_AT_ONCE": "4", "TOOLSCALE_MODEL_TIMEOUT": "30", "TOOLSCALE_MODEL_TOKENS": "256"}
@@ -605,7 +604,6 @@ HOW = "write dollars for a million tokens read and written, as 0.25/2"
         (LOCAL | {"TOOLSCALE_MODEL_PRICE": "nan/2"}, f"TOOLSCALE_MODEL_PRICE is 'nan/2'; {HOW}"),
         (LOCAL | {"TOOLSCALE_MODEL_AT_ONCE": "0"}, "TOOLSCALE_MODEL_AT_ONCE is '0'; write a number from 1 on"),
         (LOCAL | {"TOOLSCALE_MODEL_TOKENS": "0"}, "TOOLSCALE_MODEL_TOKENS is '0'; write a number from 1 on"),
-        (LOCAL | {"TOOLSCALE_MODEL_BATCH": "yes"}, "TOOLSCALE_MODEL_BATCH is 'yes'; write 1 for yes, 0 for no"),
     ],
 )
 def test_a_setting_that_cannot_be_one_is_one_line(environ: dict[str, str], line: str) -> None:

@@ -71,12 +71,12 @@ class RefusedError(Exception):
 
 
 class _Client(httpx2.AsyncClient):
-    """Sends only the headers that are ours, and reads no more than `most_bytes` of a reply, as it came."""
+    """Sends only the headers that are ours, and reads no more than MOST_BYTES of a reply, as it came."""
 
-    def __init__(self, key: str, timeout_s: float, most_bytes: int, connections: int):
+    def __init__(self, key: str, timeout_s: float, connections: int):
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
         super().__init__(timeout=timeout_s, follow_redirects=False, verify=_trusted(), limits=limits)
-        self._key, self._most_bytes = key, most_bytes
+        self._key = key
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request, and read the whole reply. GarbledError if it is too long or compressed, unless it is a
@@ -91,7 +91,7 @@ class _Client(httpx2.AsyncClient):
         )
         response = await super().send(sent, **{**options, "stream": True, "follow_redirects": False})
         try:
-            body = await _body(response, self._most_bytes)
+            body = await _body(response)
         except GarbledError:
             if response.status_code < 400:
                 raise
@@ -102,16 +102,14 @@ class _Client(httpx2.AsyncClient):
         return httpx2.Response(response.status_code, headers=told, content=body, request=request)
 
 
-def open_client(
-    endpoint: Endpoint, secret: str, most_bytes: int = MOST_BYTES, connections: int = 100, tries: int = 1
-) -> AsyncOpenAI:
+def open_client(endpoint: Endpoint, secret: str, connections: int = 100) -> AsyncOpenAI:
     """Return a client of an endpoint; use it as a context, within one event loop."""
     return AsyncOpenAI(
         api_key="sent by the client below",
         base_url=endpoint.base_url,
-        max_retries=tries - 1,
+        max_retries=0,
         timeout=endpoint.timeout_s,
-        http_client=_Client(secret, endpoint.timeout_s, most_bytes, connections),
+        http_client=_Client(secret, endpoint.timeout_s, connections),
     )
 
 
@@ -188,14 +186,14 @@ def key_of(endpoint: Endpoint, who: str) -> str:
     return found
 
 
-async def _body(response: httpx2.Response, most_bytes: int) -> bytes:
+async def _body(response: httpx2.Response) -> bytes:
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise GarbledError("it is compressed, which it was asked not to be")
     body = bytearray()
     async for chunk in response.aiter_raw():
         body += chunk
-        if len(body) > most_bytes:
-            raise GarbledError(f"it is longer than {most_bytes // 1_000_000} MB")
+        if len(body) > MOST_BYTES:
+            raise GarbledError(f"it is longer than {MOST_BYTES // 1_000_000} MB")
     return bytes(body)
 
 

@@ -2,8 +2,8 @@
 
 How a request goes: `client` looks it up in the `replies` that are kept on disk, reserves its price in the `budget`,
 waits for a place (`places`), sends it in the `dialect` that the server speaks (`transport` tells what may be tried
-again), and books it in the `ledger`. `structured` reads JSON out of a reply and says what is wrong with it. `batches`
-sends many requests at once at half the price; `recording` writes the replies of a run to a file, and serves them again.
+again), and books it in the `ledger`. `structured` reads JSON out of a reply and says what is wrong with it. `recording`
+writes the replies of a run to a file, and serves them again.
 """
 
 from toolscale.models.chat.budget import Budget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,7 +23,6 @@ UNKEPT = Path(":memory:")
 _APPLICATION = 0x7453_7265
 _TABLES = """
 CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, address TEXT NOT NULL, asked TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -37,7 +36,7 @@ class ChatReply:
     dollars: float | None
     """What it costs, or can cost at most where the server did not count; None where the price is not known."""
     seconds: float
-    """From sending to receiving; 0 for a batch."""
+    """From sending to receiving."""
     finish: str = ""
     """Why it ends: `stop`, `length`; empty if the server does not say."""
     refusal: str = ""
@@ -52,19 +51,16 @@ class ChatReply:
     """`input_tokens`, `output_tokens`: those that the server did not count."""
 
 
-def reply_of(
-    choice: Completion, request: ChatRequest, price: Price | None, seconds: float = 0.0, share: float = 1.0
-) -> ChatReply:
-    """Return what a server answered to a request. `share`: of the price, what it asks for."""
+def reply_of(choice: Completion, request: ChatRequest, price: Price | None, seconds: float = 0.0) -> ChatReply:
+    """Return what a server answered to a request."""
     read, wrote = tokens_of(choice, request.messages, request.tools)
     if choice.output_tokens is None and not choice.written:
         wrote = request.max_tokens  # it may have thought, and not said so
-    dollars = booked(request, choice.input_tokens, choice.output_tokens, price)
     return ChatReply(
         content=choice.content or "",
         input_tokens=read,
         output_tokens=wrote,
-        dollars=None if dollars is None else share * dollars,
+        dollars=booked(request, choice.input_tokens, choice.output_tokens, price),
         seconds=seconds,
         finish=choice.finish,
         refusal=choice.refusal,
@@ -131,28 +127,6 @@ class ReplyStore:
                 row = self._connection.execute("SELECT request, reply FROM replies WHERE key = ?", (key,)).fetchone()
             if row:
                 yield json.loads(row[0]), _reply_of(row[1])
-
-    def open_batches(self, address: str) -> list[tuple[str, dict[str, ChatRequest]]]:
-        """Return the batches that an endpoint still works on: the id of each, and what it answers, by key."""
-        with self._errors():
-            rows = self._connection.execute(
-                "SELECT id, asked FROM batches WHERE address = ? ORDER BY id", (address,)
-            ).fetchall()
-        return [
-            (number, {key: ChatRequest(**json.loads(text)) for key, text in json.loads(asked).items()})
-            for number, asked in rows
-        ]
-
-    def open_batch(self, number: str, address: str, requests: Mapping[str, ChatRequest]) -> None:
-        """Note a batch that was sent."""
-        asked = _json({key: _asked(request) for key, request in requests.items()})
-        with self._errors():
-            self._connection.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?)", (number, address, asked))
-
-    def close_batch(self, number: str) -> None:
-        """Forget a batch: its replies are kept, or it failed."""
-        with self._errors():
-            self._connection.execute("DELETE FROM batches WHERE id = ?", (number,))
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

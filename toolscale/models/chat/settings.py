@@ -15,7 +15,6 @@ PRICE = "TOOLSCALE_MODEL_PRICE"
 AT_ONCE = "TOOLSCALE_MODEL_AT_ONCE"
 TIMEOUT = "TOOLSCALE_MODEL_TIMEOUT"
 TOKENS = "TOOLSCALE_MODEL_TOKENS"
-BATCH = "TOOLSCALE_MODEL_BATCH"
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """As every program calls them that asks such a server."""
 
@@ -34,8 +33,6 @@ class ChatModel:
     most_tokens: int | None = None
     """Tokens that one reply may have, whatever is asked for; none: as many as is asked for. A small model that repeats
     itself writes all that it may."""
-    by_batch: bool = False
-    """Whether requests that are known beforehand go through the batch interface, at half the price."""
 
 
 def model_from(environ: Mapping[str, str]) -> ChatModel:
@@ -45,7 +42,7 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
     TOOLSCALE_MODEL: its name. OPENAI_BASE_URL (that of OpenAI without it) and OPENAI_API_KEY: where, and the key.
     TOOLSCALE_MODEL_PRICE: dollars for a million tokens read and written, `0.25/2`. TOOLSCALE_MODEL_AT_ONCE: requests
     under way at most. TOOLSCALE_MODEL_TIMEOUT: seconds for one request. TOOLSCALE_MODEL_TOKENS: tokens of one reply at
-    most. TOOLSCALE_MODEL_BATCH: 1 for the batch interface.
+    most.
     """
     name, address, key = environ.get(MODEL, ""), environ.get(URL, ""), environ.get(KEY, "")
     if not name:
@@ -72,7 +69,6 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
         price_of(environ.get(PRICE, "")),
         int(_number(environ, AT_ONCE, 64, least=1)),
         int(_number(environ, TOKENS, 1, least=1)) if environ.get(TOKENS) else None,
-        _switch(environ, BATCH),
     )
 
 
@@ -92,13 +88,6 @@ def _number(environ: Mapping[str, str], name: str, usual: float, least: float) -
     if value is None or not least <= value <= 1e6:
         raise UsageError(f"{name} is {text!r}; write a number from {least:g} on")
     return value
-
-
-def _switch(environ: Mapping[str, str], name: str) -> bool:
-    text = environ.get(name, "")
-    if text not in ("", "0", "1"):
-        raise UsageError(f"{name} is {text!r}; write 1 for yes, 0 for no")
-    return text == "1"
 
 
 def _read(text: str) -> float | None:
