@@ -235,6 +235,7 @@ def machine() -> str:
 )
 @click.option("--most", type=click.IntRange(1), default=MOST, show_default=True, help="Conversations of whole runs.")
 @click.option("--fewer", type=click.IntRange(1), multiple=True, default=(100,), help="Conversations.  [default: 100]")
+@click.option("--control", type=click.IntRange(1), help="Conversations of the control.  [default: as of whole runs]")
 @click.option("--weaker", type=click.IntRange(1), help="Conversations of runs that a weaker verifier admits.")
 @click.option(
     "--varied", type=click.IntRange(1), help="Tasks of runs that read plain ones, evolved ones, other orders."

@@ -72,6 +72,8 @@ class Series:
     """Conversations of the whole runs; none: all."""
     fewer: tuple[int, ...] = (100,)
     """Conversations of the runs that read fewer."""
+    control: int | None = None
+    """Conversations of the control; none: as many as the whole runs."""
     weaker: int | None = None
     """Conversations of the runs that a weaker verifier admits; none: there are no such runs."""
     varied: int | None = None
@@ -91,7 +93,7 @@ class Series:
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
         weaker = [self._drawn(name, self.weaker) for name in WEAKER if self.weaker is not None]
         varied = [self._drawn(name, self.varied) for name in VARIED if self.varied is not None]
-        made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *weaker, *fewer, *varied, *whole[1:]]
+        made = [whole[0], self._control(), *weaker, *fewer, *varied, *whole[1:]]
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
             raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
@@ -110,6 +112,10 @@ class Series:
             if self.rows:
                 made.append(Run(f"{whole}-{ROWS}", seed, begins=name, verifier="rows", beside=whole))
         return made
+
+    def _control(self) -> Run:
+        beside = f"{self.control}-0" if self.control in self.fewer else None
+        return Run(f"{SHUFFLED}-0", 0, self.control or self.most, shuffled=True, beside=beside)
 
     def _drawn(self, name: str, count: int | None) -> Run:
         """A run that reads so many tasks of its own source, to be compared with one that reads as many golden ones."""

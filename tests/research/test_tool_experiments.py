@@ -70,6 +70,13 @@ def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
     assert [run.name for run in last] == ["whole-0", "shuffled-0", "100-0", "100-0-grpo", "untrained"]
 
 
+def test_the_control_may_read_fewer_and_is_compared_with_the_run_that_read_as_many() -> None:
+    first, *_ = (run for run in Series(SFT, PLAYED, most=1200, fewer=(100,), control=100).runs() if run.shuffled)
+    assert first == Run("shuffled-0", conversations=100, shuffled=True, beside="100-0")
+    first, *_ = (run for run in Series(SFT, PLAYED, most=1200, control=160).runs() if run.shuffled)
+    assert first == Run("shuffled-0", conversations=160, shuffled=True)
+
+
 def test_grpo_goes_on_with_each_seed_and_with_a_reward_that_looks_at_the_rows_alone() -> None:
     runs = Series(SFT, PLAYED, fewer=(), closed=("whole-0",), closed_seeds=2, rows=True).runs()
     told = {run.name: (run.seed, run.begins, run.verifier, run.beside) for run in runs if run.begins}
