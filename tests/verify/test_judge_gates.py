@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from courts import Court, OpenCourt, failures, first
@@ -14,6 +15,7 @@ from toolscale.environment.world import World
 from toolscale.records import ToolCall
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.equivalents import equivalents, exchanged
 from toolscale.verify.judge import Judge
 from toolscale.verify.states import EndState, EndStates
 
@@ -357,6 +359,14 @@ def test_a_verifier_that_compares_calls_refuses_right_ways(plant: OpenCourt) -> 
     assert failures(strict, first(strict, "return_all"))["equivalents_accepted"].startswith(
         "a right trajectory scores 0: order"
     )
+
+
+def test_an_order_that_breaks_a_rule_on_the_way_is_no_right_way(court: Court) -> None:
+    subject = court[1].subject(first(court, "return_all"))
+    orders = exchanged(subject)
+    assert [way.calls for way in equivalents(subject, orders) if way.operator == "order"] == orders != []
+    strict = replace(subject, broken_on_the_way=lambda calls: None if calls == subject.writes else "out of turn")
+    assert [way for way in equivalents(strict, orders) if way.operator == "order"] == []
 
 
 def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> None:

@@ -22,8 +22,8 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
     """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first."""
     writes = subject.writes
     for calls in other_orders:
-        # A tool that refuses the other order says that they do not commute.
-        if not any(subject.states.of(calls).errors):
+        # A tool that refuses the other order, or a rule that it breaks on the way, says that they do not commute.
+        if not any(subject.states.of(calls).errors) and subject.broken_on_the_way(calls) is None:
             yield Trajectory("order", "right", calls)
     doubled = tuple(r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2))
     yield Trajectory("reads", "right", doubled, with_reads=True)
