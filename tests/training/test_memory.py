@@ -34,7 +34,7 @@ FITS = {
     "qwen3_1p7b": (1, 80),
     "qwen3_8b": (8, 80),
     "sft_finance": (1, 80),
-    "smollm2_sft": (2, 12),
+    "smollm2_sft": (1, 16),
     "smollm2_sft_gpu": (1, 40),
     "tiny_cpu": (2, 8),
 }
