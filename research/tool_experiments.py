@@ -256,8 +256,16 @@ def machine() -> str:
 @click.option("--closed-seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each such run.")
 @click.option("--rows", is_flag=True, help="Each such run also with a reward that looks at the rows alone.")
 @click.option("--only", multiple=True, metavar="RUN", help="Runs that are made.  [default: all]")
-@click.option("--tasks", type=click.IntRange(1), default=TASKS, show_default=True, help="Of each of these.")
-@click.option("--datasets", type=click.IntRange(1), default=DATASETS, show_default=True, help="That are read.")
+@click.option(
+    "--tasks", type=click.IntRange(1), default=TASKS, show_default=True, help="Tasks of each dataset that is read."
+)
+@click.option(
+    "--datasets",
+    type=click.IntRange(1),
+    default=DATASETS,
+    show_default=True,
+    help="Datasets that are read, each of another seed.",
+)
 @click.option("--played", type=click.IntRange(1), default=PLAYED_TASKS, show_default=True, help="Tasks of a benchmark.")
 @click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Runs at one time.")
 def command(out: Path, work: Path, tasks: int, played: int, at_once: int, only: tuple[str, ...], **series: Any) -> None:
