@@ -16,6 +16,7 @@ from toolscale.dataset.fixtures import KINDS, fixtures_file, read_fixtures, samp
 from toolscale.dataset.making.folder import read_contents, seal_dataset
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
+from toolscale.pipeline.remaking import open_made, remake
 
 FILE = fixtures_file("mock")
 TASKS = 6
@@ -128,3 +129,12 @@ def rehash(folder: Path) -> None:
 
     manifest = read_manifest(folder).model_copy(update={"files": tuple(list_files(folder))})
     (folder / MANIFEST).write_bytes(render_manifest(manifest))
+
+
+def test_a_dataset_that_is_made_again_has_fixtures_of_as_many_tasks(tmp_path: Path) -> None:
+    out, again = tmp_path / "mock", tmp_path / "again"
+    synthesize("mock", out, tasks=3, seed=0, workers=1, fixtures=1)
+    made = open_made(out)
+    remake(made, made.given, again)
+    assert sampled(read_fixtures(again, "mock")) == sample((task.id for task in made.tasks), 1)
+    assert (again / "manifest.json").read_bytes() == (out / "manifest.json").read_bytes()

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from tests.sql.written import LETS, PARAMS, RELATIONS, SELECTS, WRITES
 from toolscale.errors import SpecIssue
-from toolscale.records import ColumnType, SchemaSpec, ToolSpec
+from toolscale.records import SchemaSpec, ToolSpec
 from toolscale.sql.audit import audit_tools, bind_on_duckdb, lint_scans, memory_database, second_opinion
 from toolscale.sql.schemas import lint_schema
 from toolscale.sql.statements import compile_select, compile_write
 from toolscale.sql.tools import compile_tool
-
-HERE = Path(__file__).parent
-SELECTS = (HERE / "selects.txt").read_text().splitlines()
-WRITES = (HERE / "writes.txt").read_text().splitlines()
-PARAMS: dict[str, ColumnType] = {
-    "id": "text",
-    "name": "text",
-    "amount": "cents",
-    "day": "date",
-    "flag": "bool",
-    "nothing": "text",
-    "zero": "int",
-}
-RELATIONS: dict[str, dict[str, ColumnType]] = {
-    "ids": {"value": "text"},
-    "items": {"account_id": "text", "amount_cents": "cents"},
-}
-LETS: dict[str, dict[str, ColumnType]] = {"src": {"balance_cents": "cents"}}
 
 
 def test_sqlite_and_duckdb_agree_with_the_compiler_on_every_statement(bank: SchemaSpec) -> None:

@@ -5,48 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.sql.written import LETS, PARAMS, RELATIONS, SELECTS, VALUES, WRITES
 from toolscale.errors import SpecError
-from toolscale.records import ColumnType, SchemaSpec
+from toolscale.records import SchemaSpec
 from toolscale.sql.audit import bind_on_duckdb, memory_database, second_opinion
 from toolscale.sql.statements import compile_select, compile_write
 
-HERE = Path(__file__).parent
-TEXTS = [*(HERE / "selects.txt").read_text().splitlines(), *(HERE / "writes.txt").read_text().splitlines()]
-PARAMS: dict[str, ColumnType] = {
-    "id": "text",
-    "name": "text",
-    "amount": "cents",
-    "day": "date",
-    "flag": "bool",
-    "nothing": "text",
-    "zero": "int",
-}
-RELATIONS: dict[str, dict[str, ColumnType]] = {
-    "ids": {"value": "text"},
-    "items": {"account_id": "text", "amount_cents": "cents"},
-}
-VALUES = {
-    "id": "a1",
-    "name": "ann Émile",
-    "amount": 70_000,
-    "day": "2026-01-31",
-    "flag": 1,
-    "nothing": None,
-    "zero": 0,
-    "src__balance_cents": 10_050,
-    "ids": '[{"value":"a2"},{"value":"a1"},{"value":null},{"value":"a2"}]',
-    "items": (
-        '[{"account_id":"a1","amount_cents":250},'
-        '{"account_id":"a3","amount_cents":null},'
-        '{"account_id":"a1","amount_cents":-1}]'
-    ),
-}
+TEXTS = [*SELECTS, *WRITES]
 WORDS = sorted({word for text in TEXTS for word in re.findall(r"\w+|[^\w\s]", text)})
 
 
@@ -66,9 +36,7 @@ def mangled(draw: st.DrawFn) -> str:
 def test_a_text_compiles_for_both_engines_or_is_refused(bank: SchemaSpec, text: str) -> None:
     compile_text = compile_write if text.lstrip()[:6].upper() in ("UPDATE", "INSERT", "DELETE") else compile_select
     try:
-        statement = compile_text(
-            text, bank, params=PARAMS, lets={"src": {"balance_cents": "cents"}}, relations=RELATIONS
-        )
+        statement = compile_text(text, bank, params=PARAMS, lets=LETS, relations=RELATIONS)
     except SpecError as error:
         assert all(issue.problem and issue.remedy and "\n" not in str(issue) for issue in error.issues)
         return
@@ -89,9 +57,7 @@ def test_what_compiles_means_the_same_on_both_engines(
 ) -> None:
     compile_text = compile_write if text[:6] in ("UPDATE", "INSERT", "DELETE") else compile_select
     try:
-        statement = compile_text(
-            text, bank, params=PARAMS, lets={"src": {"balance_cents": "cents"}}, relations=RELATIONS
-        )
+        statement = compile_text(text, bank, params=PARAMS, lets=LETS, relations=RELATIONS)
     except SpecError:
         return
     one, two = on_both(statement, VALUES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -15,6 +15,8 @@ from toolscale.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolscale.dataset.manifest import Wanted
+    from toolscale.limits import RunLimits
     from toolscale.records import Answer, DrawnTurns, Manifest
     from toolscale.tasks.binding import CandidateSource
 
@@ -170,13 +172,15 @@ def synthesize(
     context.exit(1 if short else 0)
 
 
-def _synthesize_all(out: Path, tasks: int | None, workers: int | None, *, json_: bool, **how: Any) -> int:
+def _synthesize_all(
+    out: Path, tasks: int | None, workers: int | None, limits: RunLimits, *, json_: bool, **wanted: Unpack[Wanted]
+) -> int:
     """Make the datasets of all domains and the one with all; return the exit status."""
     from toolscale.dataset.describing.shortfall import why_short
     from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
 
     orders = [
-        Order(folder, out.parent / domain, tasks or tasks_of(folder), **how)
+        Order(folder, out.parent / domain, tasks or tasks_of(folder), limits, wanted)
         for domain, folder in every_domain().items()
     ]
     with progress_bars() as report:

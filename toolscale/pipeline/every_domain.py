@@ -8,20 +8,20 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolscale.config import EVOLVED_SHARE, FIXTURE_TASKS, Audit
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.making.workers import KILLED, map_in_workers
+from toolscale.dataset.manifest import Wanted
 from toolscale.environment.registry import discover
 from toolscale.environment.spec_files import read_world
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.pipeline.stages import synthesize
-from toolscale.records import Answer, DrawnTurns, Manifest, WorldSpec
+from toolscale.records import Manifest, WorldSpec
 from toolscale.sandbox.interrupts import uninterrupted
 
 Report = Callable[[str, str, int, int], None]
@@ -40,15 +40,9 @@ class Order:
     """Of the domain."""
     out: Path
     tasks: int
-    seed: int = 0
-    evolved: float = EVOLVED_SHARE
-    audit: Audit = "sample"
-    turns: DrawnTurns = "mixed"
-    answer: Answer = "form"
-    workers: int = 1
-    scale: int = 1
-    fixtures: int | None = FIXTURE_TASKS
     limits: RunLimits = UNLIMITED
+    wanted: Wanted = field(default_factory=Wanted)
+    """What else it was asked to be."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +95,10 @@ def _make(told: Any, order: Order) -> tuple[str, str | None]:
             order.folder,
             order.out,
             tasks=order.tasks,
-            seed=order.seed,
-            evolved=order.evolved,
-            audit=order.audit,
-            turns=order.turns,
-            answer=order.answer,
-            workers=order.workers,
-            scale=order.scale,
-            fixtures=order.fixtures,
+            workers=1,
             limits=order.limits,
             progress=lambda act, done, total: told.put((domain, act, done, total)),
+            **order.wanted,
         )
     except ToolScaleError as error:
         told.put((domain, "failed", 1, 1))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
+from toolscale.config import FIXTURE_TASKS
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import Reading, complete_manifest, read_dataset
+from toolscale.dataset.fixtures import read_fixtures, sampled
 from toolscale.dataset.given import Given, given_folder, read_given, write_given
-from toolscale.dataset.manifest import world_folder
+from toolscale.dataset.manifest import Wanted, world_folder
 from toolscale.dataset.storage import put_back_replaced
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import discover, is_shipped
@@ -51,6 +54,15 @@ class Made:
         """What was given to it so far."""
         return read_given(given_folder(self.folder, self.domain), self.home)
 
+    @property
+    def wanted(self) -> Wanted:
+        """What it was asked to be. The manifest does not say of how many tasks fixtures were asked for: as many as have
+        some, or more where all have some."""
+        some, tasks = len(sampled(read_fixtures(self.folder, self.domain))), len(self.tasks)
+        fixtures = some if some < tasks else FIXTURE_TASKS if tasks <= FIXTURE_TASKS else None
+        asked = {name: getattr(self.part, name) for name in Wanted.__annotations__ if name != "fixtures"}
+        return cast("Wanted", asked | {"fixtures": fixtures})
+
 
 def open_made(dataset: Path) -> Made:
     """Open a dataset that is whole and has one domain. DatasetError or UsageError if it is not."""
@@ -75,14 +87,8 @@ def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act,
             made.home,
             out,
             tasks=part.tasks,
-            seed=part.seed,
-            audit=part.audit,
-            evolved=part.evolved,
-            turns=part.turns,
-            answer=part.answer,
-            scale=part.scale,
-            toward=part.toward,
             limits=RunLimits(max_candidates=part.max_candidates),
             given=lines,
             progress=progress,
+            **made.wanted,
         )
