@@ -10,9 +10,11 @@ from tests.sql.written import LETS, PARAMS, RELATIONS, SELECTS, WRITES
 from toolscale.errors import SpecIssue
 from toolscale.records import SchemaSpec, ToolSpec
 from toolscale.sql.audit import audit_tools, bind_on_duckdb, lint_scans, memory_database, second_opinion
-from toolscale.sql.schemas import lint_schema
+from toolscale.sql.schemas import lint_check, lint_schema
 from toolscale.sql.statements import compile_select, compile_write
 from toolscale.sql.tools import compile_tool
+
+REMEDY = "write it as an invariant in rules.yaml, or as a check step of the tools that write it"
 
 
 def test_sqlite_and_duckdb_agree_with_the_compiler_on_every_statement(bank: SchemaSpec) -> None:
@@ -153,3 +155,24 @@ def test_a_schema_has_plain_names_and_compares_money() -> None:
             "use small letters, digits and single underscores"
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        ("balance_cents >= 0 OR status = 'frozen'", None),
+        ("LENGTH(status) > 2 AND COALESCE(limit_cents, 0) >= ABS(balance_cents)", None),
+        ("contains_ci(status, 'a')", "contains_ci()"),
+        ("LOWER(status) = status", "LOWER()"),
+        ("balance_cents > (SELECT COUNT(*) FROM clients)", "a sub-select"),
+        ("client_id IN (SELECT client_id FROM clients)", "a sub-select"),
+        ("status < :today", ":today"),
+    ],
+)
+def test_a_check_of_a_table_has_nothing_that_engines_read_differently(
+    bank: SchemaSpec, text: str, has: str | None
+) -> None:
+    told = (
+        [] if has is None else [f"schema.yaml: p: {text!r} has {has}, which a check of a table cannot have; {REMEDY}"]
+    )
+    assert [str(issue) for issue in lint_check(text, bank, table="accounts", place="p")] == told

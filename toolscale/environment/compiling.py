@@ -19,6 +19,7 @@ from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import PolicySpec, PopulationSpec, SchemaSpec, ToolsetSpec, ToolSpec, WorldSpec
 from toolscale.sandbox.base import Equality
 from toolscale.sql.compiled import CompiledTool, Statement
+from toolscale.sql.schemas import lint_check
 from toolscale.sql.statements import compile_condition
 from toolscale.sql.tools import compile_tool
 
@@ -81,7 +82,7 @@ def _compile(
             tools[spec.name] = compiled
     tools[CALCULATE] = CompiledTool(calculate_tool(), (), (), False, frozenset(), frozenset(), {}, {}, frozenset())
     for text, table, place in _schema_checks(schema):
-        _collect(partial(compile_condition, text, schema, table=table, place=place, file="schema.yaml"), issues)
+        issues += lint_check(text, schema, table=table, place=place)
     policy = folder.part(PolicySpec)
     for name, invariant in policy.invariants.items() if policy else ():
         if invariant.table in schema.tables:

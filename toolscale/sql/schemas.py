@@ -1,14 +1,22 @@
-"""Check what SQL and comparison ask of a schema: names that can be written plainly, and nothing volatile that must be
-compared."""
+"""Check what SQL and comparison ask of a schema: names that can be written plainly, conditions that a table can have,
+and nothing volatile that must be compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolscale.errors import SpecIssue
+from sqlglot import exp
+
+from toolscale.errors import SpecError, SpecIssue
 from toolscale.forbidden_names import OWN, refusals
 from toolscale.records import ColumnSpec, SchemaSpec
 from toolscale.sql.allowlist import IDENTIFIER
+from toolscale.sql.parsing import parse_statement
+from toolscale.sql.report import Report, shorten
+from toolscale.sql.statements import compile_condition
+
+_AS_WRITTEN = frozenset(("COALESCE", "NULLIF", "ABS", "LENGTH", "SUBSTR", "INSTR", "REPLACE"))
+"""Functions that mean the same on both engines, written alike."""
 
 
 def lint_schema(schema: SchemaSpec, *, file: str = "schema.yaml") -> list[SpecIssue]:
@@ -22,6 +30,29 @@ def lint_schema(schema: SchemaSpec, *, file: str = "schema.yaml") -> list[SpecIs
             found = [*_name_problems(column, "column"), *_volatile_problems(name, column, spec)]
             issues += [SpecIssue(file, f"tables.{name}.columns.{column}", problem, remedy) for problem, remedy in found]
     return issues
+
+
+def lint_check(text: str, schema: SchemaSpec, *, table: str, place: str, file: str = "schema.yaml") -> list[SpecIssue]:
+    """Return what is wrong with a condition that a table is to have. It stands in CREATE TABLE as it is written, for
+    both engines: so it reads no other row and no clock, and has only functions that mean the same on both."""
+    try:
+        compile_condition(text, schema, table=table, place=place, file=file)
+    except SpecError as error:
+        return list(error.issues)
+    tree = parse_statement(f"SELECT ({text}\n)", Report(file, place))
+    assert tree is not None  # it was compiled
+    (condition,) = tree.expressions
+    if condition.find(exp.Select):
+        found = ["a sub-select"]
+    else:
+        found = [f":{bind.name.replace('__', '.')}" for bind in condition.find_all(exp.Placeholder)]
+        called = [function.name for function in condition.find_all(exp.Anonymous)]
+        found += [f"{name}()" for name in called if name.upper() not in _AS_WRITTEN]
+    remedy = "write it as an invariant in rules.yaml, or as a check step of the tools that write it"
+    return [
+        SpecIssue(file, place, f"{shorten(text)!r} has {each}, which a check of a table cannot have", remedy)
+        for each in found
+    ]
 
 
 def _name_problems(name: str, what: str) -> Iterator[tuple[str, str]]:
