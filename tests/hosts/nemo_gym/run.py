@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -137,8 +138,15 @@ async def post(client, path, body, cookies=None):
     return await get_response_json(reply)
 
 
+def check_what_the_host_validates():
+    """Paths, references and types of the configuration."""
+    gym = Path(sys.executable).with_name("gym")
+    subprocess.run([gym, "env", "validate", "--config", *CONFIG["config_paths"]], check=True, stdout=sys.stderr)
+
+
 def main():
     write_plays()
+    check_what_the_host_validates()
     started = RunHelper()
     started.start(
         GlobalConfigDictParserConfig(initial_global_config_dict=OmegaConf.create(CONFIG), skip_load_from_cli=True)
