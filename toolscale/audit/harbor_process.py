@@ -115,6 +115,7 @@ def run_tasks(
     if not tasks:
         return
     with temporary_folder("audit") as folder:
+        (folder / "temporary").mkdir()  # Harbor and its environments may be killed before they remove what they made
         (folder / "job.json").write_text(json.dumps(_job(tasks, environment, task_timeout_s, folder)))
         with (folder / "said").open("wb") as said:
             process = subprocess.Popen(
@@ -123,7 +124,7 @@ def run_tasks(
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 cwd=folder,
-                env=environment_of(),
+                env=environment_of() | {"TMPDIR": str(folder / "temporary")},
                 start_new_session=True,  # so that what it starts ends with it
             )
         results = folder / "jobs" / "audit"
