@@ -33,24 +33,27 @@ def note(host: str, version: str, answer: str, wanted: Scores, got: Scores) -> N
 
 
 def table() -> str:
-    """Return the table as Markdown: a column a host; a cell says how many agreed, and how many differed if any did."""
+    """Return the table as Markdown: a row a host. A cell says how many were played, and if not all got their score, how
+    many did."""
     notes = [json.loads(path.read_text()) for path in sorted(NOTES.glob("*.json"))]
     if not notes:
         return "No host has been tried here.\n"
-    lines = ["| |" + "".join(f" {each['host']} {each['version']}, {each['answer']}s |" for each in notes)]
-    lines += ["|---|" + "--:|" * len(notes), "| tasks |" + "".join(f" {each['tasks']} |" for each in notes)]
-    for kind in dict.fromkeys(kind for each in notes for kind in each["kinds"]):
-        lines.append(f"| {kind.replace('_', ' ')} |" + "".join(_cell(each["kinds"].get(kind)) for each in notes))
-    totals = [{name: sum(one[name] for one in each["kinds"].values()) for name in ("n", "agreed")} for each in notes]
-    lines.append("| **all** |" + "".join(_cell(total) for total in totals))
+    kinds = list(dict.fromkeys(kind for each in notes for kind in each["kinds"]))
+    lines = ["| | tasks | " + " | ".join(kind.replace("_", " ") for kind in kinds) + " | all |"]
+    lines.append("|---|" + "--:|" * (len(kinds) + 2))
+    for each in notes:
+        total = {name: sum(one[name] for one in each["kinds"].values()) for name in ("n", "agreed")}
+        cells = [_cell(each["kinds"].get(kind)) for kind in kinds]
+        told = [f"{each['host']} {each['version']}, {each['answer']}s", str(each["tasks"]), *cells, _cell(total)]
+        lines.append(f"| {' | '.join(told)} |")
     return "\n".join(lines) + "\n"
 
 
 def _cell(counted: dict[str, int] | None) -> str:
     if not counted or not counted["n"]:
-        return " – |"
-    differed = counted["n"] - counted["agreed"]
-    return f" {counted['agreed']} of {counted['n']}" + (f", **{differed} differed** |" if differed else " |")
+        return "–"
+    agreed, played = counted["agreed"], counted["n"]
+    return str(played) if agreed == played else f"**{agreed} of {played}**"
 
 
 def main() -> None:

@@ -124,7 +124,7 @@ for each in scripts:
             try:
                 run = play(each["task"], script)
             except ValueError as error:  # tau2 ends a run in which an agent says nothing
-                assert not script["answer"] and "must have either content or tool_calls" in str(error), error
+                assert not script["answer"].strip() and "must have either content or tool_calls" in str(error), error
                 print(json.dumps({"task": each["task"], "kind": kind, "score": 0.0}))
                 continue
             assert run.reward_info.reward == evaluated(run)
