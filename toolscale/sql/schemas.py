@@ -32,11 +32,12 @@ def lint_schema(schema: SchemaSpec, *, file: str = "schema.yaml") -> list[SpecIs
     return issues
 
 
-def lint_check(text: str, schema: SchemaSpec, *, table: str, place: str, file: str = "schema.yaml") -> list[SpecIssue]:
+def lint_check(text: str, schema: SchemaSpec, *, table: str, place: str) -> list[SpecIssue]:
     """Return what is wrong with a condition that a table is to have. It stands in CREATE TABLE as it is written, for
     both engines: so it reads no other row and no clock, and has only functions that mean the same on both."""
+    file = "schema.yaml"
     try:
-        compile_condition(text, schema, table=table, place=place, file=file)
+        statement = compile_condition(text, schema, table=table, place=place, file=file)
     except SpecError as error:
         return list(error.issues)
     tree = parse_statement(f"SELECT ({text}\n)", Report(file, place))
@@ -45,8 +46,8 @@ def lint_check(text: str, schema: SchemaSpec, *, table: str, place: str, file: s
     if condition.find(exp.Select):
         found = ["a sub-select"]
     else:
-        found = [f":{bind.name.replace('__', '.')}" for bind in condition.find_all(exp.Placeholder)]
         called = [function.name for function in condition.find_all(exp.Anonymous)]
+        found = [f":{name}" for name in statement.binds]
         found += [f"{name}()" for name in called if name.upper() not in _AS_WRITTEN]
     remedy = "write it as an invariant in rules.yaml, or as a check step of the tools that write it"
     return [
