@@ -20,8 +20,8 @@ from toolscale.errors import UsageError
 from training.loading import loading
 from training.starting import run_command
 
-KIND = "llama"
-"""The architecture whose tensors are known to come out right; others of transformers have not been tried."""
+KINDS = ("llama", "qwen2")
+"""The architectures whose tensors are known to come out right; others of transformers have not been tried."""
 
 
 def find_gguf(source: str) -> Path:
@@ -40,7 +40,7 @@ def find_gguf(source: str) -> Path:
 
 def unpack(file: Path, out: Path) -> None:
     """Write the model and the tokenizer of a GGUF file into a folder, whole or not at all. Raises UsageError if it is
-    no GGUF file of a llama."""
+    no GGUF file of one of `KINDS`."""
     import torch
     from gguf import GGUFReader
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -48,8 +48,8 @@ def unpack(file: Path, out: Path) -> None:
     with loading("model", str(file)):
         field = GGUFReader(file).get_field("general.architecture")
     kind = field.contents() if field is not None else None
-    if kind != KIND:
-        raise UsageError(f"{file}: its architecture is {kind!r}; take a GGUF file of a {KIND}")
+    if kind not in KINDS:
+        raise UsageError(f"{file}: its architecture is {kind!r}; take a GGUF file of {' or '.join(KINDS)}")
     with loading("model", str(file)):
         model = AutoModelForCausalLM.from_pretrained(
             file.parent, gguf_file=file.name, quantization_config=GgufConfig(dequantize=True), dtype=torch.float32

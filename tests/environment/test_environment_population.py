@@ -139,6 +139,34 @@ def test_scale_multiplies_what_hangs_on_nothing() -> None:
     assert [len(make(OWNERS + PETS, scale=scale)["owners"]) for scale in (1, 3)] == [10, 30]
 
 
+def test_a_larger_world_takes_more_digits_where_they_run_out() -> None:
+    tables = OWNERS + PETS.replace('{"null": 0.3, otherwise: {digits: 6}}', "{digits: 1}")
+    with pytest.raises(SpecError, match="pets: 1 digits are too few for this many rows"):
+        make(tables)
+    chips = [row[4] for row in make(tables, scale=2)["pets"]]
+    assert len(set(chips)) == len(chips)
+    assert [len(str(chip)) for chip in chips] == [1] * 9 + [2] * (len(chips) - 9)
+
+
+def test_a_closed_list_does_not_grow_wherever_it_stands() -> None:
+    shops = """
+tables:
+  - table: owners
+    count: 3
+    columns:
+      owner_id: {sequence: ow_}
+      name: %s
+      kind: {value: shop}
+"""
+    drawn = "{choice: [Ann, Bob, Cleo], distinct: true}"
+    rest = "{value: Zoe}"
+    sizes = [
+        len(make(shops % name, scale=4)["owners"])
+        for name in (rest, drawn, f'{{"null": 0, otherwise: {drawn}}}', f"{{by: owner_id, cases: {{else: {drawn}}}}}")
+    ]
+    assert sizes == [12, 3, 3, 3]
+
+
 @pytest.mark.parametrize(
     ("tables", "more", "lines"),
     [

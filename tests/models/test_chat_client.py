@@ -229,6 +229,19 @@ def test_a_setting_bounds_every_reply(tmp_path: Path) -> None:
     assert [asked["max_tokens"] for asked in server.asked] == [40, 30]
 
 
+def test_a_setting_makes_every_reply_with_tools_a_call(tmp_path: Path) -> None:
+    async def work(client: ChatClient) -> None:
+        tools = ({"type": "function", "function": {"name": "clock", "parameters": {"type": "object"}}},)
+        await client.ask(request(tools=tools))
+        client.model = replace(client.model, tool_choice="required")
+        await client.ask(request(tools=tools))
+        await client.ask(request())
+
+    with chat_server(counted("Hi")) as server:
+        run(server, tmp_path / "replies", work)
+    assert [asked.get("tool_choice") for asked in server.asked] == [None, "required", None]
+
+
 def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -578,9 +591,11 @@ def test_a_model_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) ->
     )  # fmt: skip
     assert KEY not in repr(found)
     settings = {"TOOLSCALE_MODEL_AT_ONCE": "4", "TOOLSCALE_MODEL_TIMEOUT": "30", "TOOLSCALE_MODEL_TOKENS": "256"}
+    settings["TOOLSCALE_MODEL_TOOL_CHOICE"] = "required"
     local = model_from(LOCAL | settings)
     assert (local.endpoint.api_key_env, local.price, local.at_once) == (None, None, 4)
     assert (local.endpoint.timeout_s, local.most_tokens, found.most_tokens) == (30, 256, None)
+    assert (local.tool_choice, found.tool_choice) == ("required", "auto")
 
 
 PLANS = "without a model, use plans (GENERATOR=plans)"
@@ -604,6 +619,10 @@ HOW = "write dollars for a million tokens read and written, as 0.25/2"
         (LOCAL | {"TOOLSCALE_MODEL_PRICE": "nan/2"}, f"TOOLSCALE_MODEL_PRICE is 'nan/2'; {HOW}"),
         (LOCAL | {"TOOLSCALE_MODEL_AT_ONCE": "0"}, "TOOLSCALE_MODEL_AT_ONCE is '0'; write a number from 1 on"),
         (LOCAL | {"TOOLSCALE_MODEL_TOKENS": "0"}, "TOOLSCALE_MODEL_TOKENS is '0'; write a number from 1 on"),
+        (
+            LOCAL | {"TOOLSCALE_MODEL_TOOL_CHOICE": "none"},
+            "TOOLSCALE_MODEL_TOOL_CHOICE is 'none'; write auto or required",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_one_is_one_line(environ: dict[str, str], line: str) -> None:

@@ -15,7 +15,7 @@ from toolscale.environment.sites import Maker, Row, Site, Workshop, by_value
 from toolscale.environment.values import maker
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
-from toolscale.records.population import Choice, Count, CountBy, Digits, Plant, Sequence, TableRows, Value
+from toolscale.records.population import By, Choice, Count, CountBy, Digits, Maybe, Plant, Sequence, TableRows, Value
 from toolscale.sandbox.base import Rows
 from toolscale.sql.statements import compile_write
 
@@ -76,9 +76,16 @@ def make_rows(schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, *, see
 def grows(batch: TableRows) -> bool:
     """Return whether `scale` multiplies the batch itself: not if it hangs on a parent, nor if it draws from a closed
     list without replacement."""
-    return batch.per is None and not any(
-        isinstance(value, Choice) and value.distinct for value in batch.columns.values()
-    )
+    return batch.per is None and not any(map(_runs_out, batch.columns.values()))
+
+
+def _runs_out(value: Value) -> bool:
+    """Return whether the value, or one of its cases, is drawn from a closed list without replacement."""
+    if isinstance(value, By):
+        return any(map(_runs_out, value.cases.values()))
+    if isinstance(value, Maybe):
+        return _runs_out(value.otherwise)
+    return isinstance(value, Choice) and value.distinct
 
 
 class _Run:
@@ -87,7 +94,9 @@ class _Run:
 
     def __init__(self, schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, seed: int, scale: int):
         self.schema, self.spec, self.seed, self.scale = schema, spec, seed, scale
-        self.shop = Workshop(schema, world, sqlite3.connect(":memory:", isolation_level=None, cached_statements=512))
+        self.shop = Workshop(
+            schema, world, sqlite3.connect(":memory:", isolation_level=None, cached_statements=512), scale=scale
+        )
         self.batches: dict[str, int] = {}
         self.made, self.worked = 0, 0
         for name, table in schema.tables.items():

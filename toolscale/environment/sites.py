@@ -40,6 +40,7 @@ class Workshop:
     taken: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     distinct: dict[str, set[Any]] = field(default_factory=dict)
     """Choices used among the rows of the current parent, by place."""
+    scale: int = 1
 
     @property
     def clock(self) -> dict[str, str]:

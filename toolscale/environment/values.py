@@ -253,10 +253,14 @@ def _parent(value: population.Parent, site: Site) -> Maker:
 def _digits(value: population.Digits, site: Site) -> Maker:
     used = site.shop.digits.setdefault((site.table, site.column), set())
     rng, width = site.rng, value.digits
+    most = width if site.shop.scale == 1 else 18
 
     def make(row: Row, parent: Row) -> str:
-        if len(used) >= 10**width * 9 // 10:
-            raise site.wrong(f"{site.table}: {width} digits are too few for this many rows", "use more digits")
+        nonlocal width
+        while len(used) >= 10**width * 9 // 10:
+            if width == most:
+                raise site.wrong(f"{site.table}: {width} digits are too few for this many rows", "use more digits")
+            width += 1
         while True:
             made = str(rng.randrange(10**width)).rjust(width, "0")
             if made not in used:

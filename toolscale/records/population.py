@@ -107,7 +107,8 @@ class Ref(Record):
 
 
 class Digits(Record):
-    """So many random decimal digits, as text; unique within the table."""
+    """So many random decimal digits, as text; unique within the table. At a scale above 1 there are more of them once
+    nine tenths of the numbers are used."""
 
     digits: Annotated[int, Field(ge=1, le=18)]
 

@@ -107,9 +107,10 @@ class ChatClient:
         await self._stack.aclose()
 
     def bounded(self, request: ChatRequest) -> ChatRequest:
-        """Return a request as it is sent and kept: for no longer a reply than the settings of the model allow."""
-        most = self.model.most_tokens
-        return request if most is None or most >= request.max_tokens else replace(request, max_tokens=most)
+        """Return a request as it is sent and kept: for no longer a reply than the settings of the model allow, and with
+        their choice of tools."""
+        most = min(request.max_tokens, self.model.most_tokens or request.max_tokens)
+        return replace(request, max_tokens=most, tool_choice=self.model.tool_choice)
 
     def line_of(self, request: ChatRequest) -> StageCost:
         """Return the line under which a request is booked; without a price its dollars are not known."""

@@ -11,6 +11,7 @@ from toolscale.canonical import content_hash
 from toolscale.models.expert import Message
 from toolscale.models.transport import RefusedError
 
+ToolChoice = Literal["auto", "required"]
 MOST_TOKENS = 4_096
 LEAST_TOKENS = 64
 """A server that has no room for a reply of so many has none for the request."""
@@ -27,6 +28,8 @@ class ChatRequest:
     """The JSON Schema that the reply must fit; none for plain text."""
     tools: tuple[Mapping[str, Any], ...] = ()
     """Functions that the model may call, in OpenAI form; a reply may then be calls alone."""
+    tool_choice: ToolChoice = "auto"
+    """`required`: a reply with tools must be calls."""
     max_tokens: int = MOST_TOKENS
     """Tokens that the reply may have, reasoning included."""
     temperature: float | None = None
@@ -44,6 +47,7 @@ class ChatRequest:
                 "temperature": self.temperature,
                 "sample": self.sample,
                 **({"tools": [dict(tool) for tool in self.tools]} if self.tools else {}),
+                **({"tool_choice": self.tool_choice} if self.tools and self.tool_choice != "auto" else {}),
             }
         )
 
@@ -72,6 +76,8 @@ class Dialect:
             messages.append({"role": "system", "content": _ASKED.format(json.dumps(request.schema))})
         if request.tools:
             body["tools"] = [dict(tool) for tool in request.tools]
+            if request.tool_choice != "auto":
+                body["tool_choice"] = request.tool_choice
         if request.temperature is not None and self.temperature:
             body["temperature"] = request.temperature
         if request.sample and self.seed:

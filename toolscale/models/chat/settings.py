@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolscale.errors import UsageError
+from toolscale.models.chat.request import ToolChoice
 from toolscale.models.transport import check_address, key_of
 from toolscale.records import Endpoint, Price
 
@@ -15,6 +16,7 @@ PRICE = "TOOLSCALE_MODEL_PRICE"
 AT_ONCE = "TOOLSCALE_MODEL_AT_ONCE"
 TIMEOUT = "TOOLSCALE_MODEL_TIMEOUT"
 TOKENS = "TOOLSCALE_MODEL_TOKENS"
+TOOL_CHOICE = "TOOLSCALE_MODEL_TOOL_CHOICE"
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """As every program calls them that asks such a server."""
 
@@ -33,6 +35,9 @@ class ChatModel:
     most_tokens: int | None = None
     """Tokens that one reply may have, whatever is asked for; none: as many as is asked for. A small model that repeats
     itself writes all that it may."""
+    tool_choice: ToolChoice = "auto"
+    """What is asked of a reply to which tools are offered: `required` makes servers that decode by a grammar (vLLM,
+    llama.cpp) write calls alone, each by the schema of its tool."""
 
 
 def model_from(environ: Mapping[str, str]) -> ChatModel:
@@ -42,7 +47,7 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
     TOOLSCALE_MODEL: its name. OPENAI_BASE_URL (that of OpenAI without it) and OPENAI_API_KEY: where, and the key.
     TOOLSCALE_MODEL_PRICE: dollars for a million tokens read and written, `0.25/2`. TOOLSCALE_MODEL_AT_ONCE: requests
     under way at most. TOOLSCALE_MODEL_TIMEOUT: seconds for one request. TOOLSCALE_MODEL_TOKENS: tokens of one reply at
-    most.
+    most. TOOLSCALE_MODEL_TOOL_CHOICE: `auto` or `required`.
     """
     name, address, key = environ.get(MODEL, ""), environ.get(URL, ""), environ.get(KEY, "")
     if not name:
@@ -69,7 +74,14 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
         price_of(environ.get(PRICE, "")),
         int(_number(environ, AT_ONCE, 64, least=1)),
         int(_number(environ, TOKENS, 1, least=1)) if environ.get(TOKENS) else None,
+        _tool_choice(environ.get(TOOL_CHOICE) or "auto"),
     )
+
+
+def _tool_choice(text: str) -> ToolChoice:
+    if text not in ("auto", "required"):
+        raise UsageError(f"{TOOL_CHOICE} is {text!r}; write auto or required")
+    return text
 
 
 def price_of(text: str, name: str = PRICE) -> Price | None:
