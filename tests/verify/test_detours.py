@@ -13,6 +13,7 @@ from toolscale.environment.population import populate
 from toolscale.environment.world import World
 from toolscale.records import Grade, ToolCall
 from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.equivalents import exchanged
 from toolscale.verify.judge import Judge
 from toolscale.verify.verifier import Verifier
 
@@ -119,6 +120,14 @@ def test_a_hand_over_comes_last(desk: Desk) -> None:
     grade = desk.verifier.grade(candidate, early, answer)
     assert (grade.score, grade.execution_correct, grade.nothing_else) == (0, True, False)
     assert grade.finding == "freeze_card came after the hand-over, which is the last thing to do"
+
+
+def test_no_right_order_puts_anything_after_a_hand_over(desk: Desk) -> None:
+    candidate = desk.source.draw(SEED, desk.source.number("fraud_freeze_and_hand_over"))
+    assert candidate is not None
+    subject = desk.judge.subject(candidate)
+    assert [call.name for call in subject.writes] == ["freeze_card", "transfer_to_human"]
+    assert exchanged(subject) == []
 
 
 def test_a_hand_over_that_failed_is_none(desk: Desk) -> None:

@@ -40,13 +40,16 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
 
 
 def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
-    """The golden writes with two neighbours exchanged that change different rows, one pair at a time."""
+    """The golden writes with two neighbours exchanged that change different rows, one pair at a time. A hand-over to a
+    person stays where it is: nothing may come after it."""
     writes = subject.writes
     touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
     return [
         (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
         for position in range(len(writes) - 1)
-        if not touched[position] & touched[position + 1] and not _feeds(subject, position)
+        if not touched[position] & touched[position + 1]
+        and not _feeds(subject, position)
+        and writes[position + 1].name != TRANSFER
     ]
 
 
