@@ -165,6 +165,8 @@ tables:
         for name in (rest, drawn, f'{{"null": 0, otherwise: {drawn}}}', f"{{by: owner_id, cases: {{else: {drawn}}}}}")
     ]
     assert sizes == [12, 3, 3, 3]
+    plant = "\nplant:\n  - {title: Two of one name, change: owners, count: 2, set: {name: {other: name}}}\n"
+    assert len(make(shops % drawn, plant, scale=4)["owners"]) == 3
 
 
 @pytest.mark.parametrize(

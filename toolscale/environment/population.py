@@ -98,6 +98,7 @@ class _Run:
             schema, world, sqlite3.connect(":memory:", isolation_level=None, cached_statements=512), scale=scale
         )
         self.batches: dict[str, int] = {}
+        self.growing = set[str]()
         self.made, self.worked = 0, 0
         for name, table in schema.tables.items():
             columns = ", ".join(f"{column} {_AFFINITY[item.type]}" for column, item in table.columns.items())
@@ -128,6 +129,8 @@ class _Run:
         """Make one batch of rows and put them into the scratch database."""
         table = self.schema.tables[batch.table]
         number = self.batches[batch.table] = self.batches.get(batch.table, -1) + 1
+        if grows(batch) or batch.per in self.growing:
+            self.growing.add(batch.table)
         label = f"{batch.table}#{number}"
         parents = self._parents(batch, place) if batch.per else [{}]
         columns = self.shop.columns.get(batch.per, ()) if batch.per else ()
@@ -226,7 +229,7 @@ class _Run:
         self.shop.distinct.clear()
         rows = self.shop.tables.get(table, [])
         fitting = self._where(table, plant.where, rows, f"{place}.where") if plant.where else list(rows)
-        wanted = plant.count * self.scale
+        wanted = plant.count * (self.scale if table in self.growing else 1)
         if len(fitting) < wanted:
             raise SpecError(
                 [
