@@ -17,6 +17,7 @@ AT_ONCE = "TOOLSCALE_MODEL_AT_ONCE"
 TIMEOUT = "TOOLSCALE_MODEL_TIMEOUT"
 TOKENS = "TOOLSCALE_MODEL_TOKENS"
 TOOL_CHOICE = "TOOLSCALE_MODEL_TOOL_CHOICE"
+_TOOL_CHOICES: tuple[ToolChoice, ...] = ("auto", "required")
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """As every program calls them that asks such a server."""
 
@@ -79,9 +80,10 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
 
 
 def _tool_choice(text: str) -> ToolChoice:
-    if text == "auto" or text == "required":
-        return text
-    raise UsageError(f"{TOOL_CHOICE} is {text!r}; write auto or required")
+    for choice in _TOOL_CHOICES:
+        if text == choice:
+            return choice
+    raise UsageError(f"{TOOL_CHOICE} is {text!r}; write {' or '.join(_TOOL_CHOICES)}")
 
 
 def price_of(text: str, name: str = PRICE) -> Price | None:
