@@ -49,7 +49,7 @@ def unpack(file: Path, out: Path) -> None:
         field = GGUFReader(file).get_field("general.architecture")
     kind = field.contents() if field is not None else None
     if kind not in KINDS:
-        raise UsageError(f"{file}: its architecture is {kind!r}; take a GGUF file of {' or '.join(KINDS)}")
+        raise UsageError(f"{file}: its architecture is {kind!r}; take a GGUF file of a {' or a '.join(KINDS)}")
     with loading("model", str(file)):
         model = AutoModelForCausalLM.from_pretrained(
             file.parent, gguf_file=file.name, quantization_config=GgufConfig(dequantize=True), dtype=torch.float32

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from tables import strange, tell
 
 from toolscale.errors import UsageError
 from toolscale.models.catalogue import load_catalogue
+from toolscale.models.chat import ChatClient, ChatReply
 from toolscale.models.completion import read_choice
 from toolscale.models.endpoint import EndpointExpert
 
@@ -48,6 +51,16 @@ def test_a_call_comes_as_a_call_and_one_that_was_cut_as_a_problem(server: Engine
         cut = asked(server, tmp_path, lambda client, short=short: client.ask(short))
         assert (cut.tool_calls, cut.finish, cut.problem) == ((), "length", "it was cut off before its end: write less")
     tell(server, "a call, and one that was cut", found="call, `content: null`; text, `length`")
+
+
+def test_a_reply_that_must_be_a_call_is_one_whatever_is_said(server: Engine, tmp_path: Path) -> None:
+    def ask(client: ChatClient) -> Awaitable[ChatReply]:
+        client.model = replace(client.model, tool_choice="required")
+        return client.ask(said("Hello! How are you today?", tools=(ORDER,)))
+
+    reply = asked(server, tmp_path, ask)
+    assert reply.tool_calls and {call["function"]["name"] for call in reply.tool_calls} == {"get_order"}
+    tell(server, "`tool_choice: required`", found="a call, to a greeting too")
 
 
 def test_a_call_whose_json_is_torn_is_text_and_no_answer(server: Engine) -> None:
