@@ -50,7 +50,9 @@ def no_model(folder: Path) -> Path:
     ("source", "told"),
     [
         pytest.param(
-            other_kind, "other.gguf: its architecture is 'gpt2'; take a GGUF file of a llama or a qwen2", id="of another kind"
+            other_kind,
+            "other.gguf: its architecture is 'gpt2'; take a GGUF file of a llama or a qwen2",
+            id="of another kind",
         ),
         pytest.param(no_model, "broken.gguf: no model can be loaded (", id="no GGUF file"),
         pytest.param(
