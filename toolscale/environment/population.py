@@ -93,12 +93,13 @@ class _Run:
     tables."""
 
     def __init__(self, schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, seed: int, scale: int):
-        self.schema, self.spec, self.seed, self.scale = schema, spec, seed, scale
+        self.schema, self.spec, self.seed = schema, spec, seed
         self.shop = Workshop(
             schema, world, sqlite3.connect(":memory:", isolation_level=None, cached_statements=512), scale=scale
         )
         self.batches: dict[str, int] = {}
         self.growing = set[str]()
+        """Tables that a larger scale makes larger."""
         self.made, self.worked = 0, 0
         for name, table in schema.tables.items():
             columns = ", ".join(f"{column} {_AFFINITY[item.type]}" for column, item in table.columns.items())
@@ -149,7 +150,9 @@ class _Run:
         made: list[Row] = []
         for parent in parents:
             self.shop.distinct.clear()
-            wanted = self._count(batch.count, parent, counts, f"{place}.count") * (self.scale if grows(batch) else 1)
+            wanted = self._count(batch.count, parent, counts, f"{place}.count") * (
+                self.shop.scale if grows(batch) else 1
+            )
             self._take(wanted, f"{place}.count")
             for _ in range(wanted):
                 row: Row = {}
@@ -229,7 +232,7 @@ class _Run:
         self.shop.distinct.clear()
         rows = self.shop.tables.get(table, [])
         fitting = self._where(table, plant.where, rows, f"{place}.where") if plant.where else list(rows)
-        wanted = plant.count * (self.scale if table in self.growing else 1)
+        wanted = plant.count * (self.shop.scale if table in self.growing else 1)
         if len(fitting) < wanted:
             raise SpecError(
                 [

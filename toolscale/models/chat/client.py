@@ -110,8 +110,7 @@ class ChatClient:
         """Return a request as it is sent and kept: for no longer a reply than the settings of the model allow, and with
         their choice of tools."""
         most = min(request.max_tokens, self.model.most_tokens or request.max_tokens)
-        choice = self.model.tool_choice if request.tool_choice == "auto" else request.tool_choice
-        return replace(request, max_tokens=most, tool_choice=choice)
+        return replace(request, max_tokens=most, tool_choice=self.model.tool_choice)
 
     def line_of(self, request: ChatRequest) -> StageCost:
         """Return the line under which a request is booked; without a price its dollars are not known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from toolscale.errors import UsageError
 from toolscale.models.chat.request import ToolChoice
@@ -17,7 +18,6 @@ AT_ONCE = "TOOLSCALE_MODEL_AT_ONCE"
 TIMEOUT = "TOOLSCALE_MODEL_TIMEOUT"
 TOKENS = "TOOLSCALE_MODEL_TOKENS"
 TOOL_CHOICE = "TOOLSCALE_MODEL_TOOL_CHOICE"
-_TOOL_CHOICES: tuple[ToolChoice, ...] = ("auto", "required")
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """As every program calls them that asks such a server."""
 
@@ -80,10 +80,11 @@ def model_from(environ: Mapping[str, str]) -> ChatModel:
 
 
 def _tool_choice(text: str) -> ToolChoice:
-    for choice in _TOOL_CHOICES:
+    choices: tuple[ToolChoice, ...] = get_args(ToolChoice)
+    for choice in choices:
         if text == choice:
             return choice
-    raise UsageError(f"{TOOL_CHOICE} is {text!r}; write {' or '.join(_TOOL_CHOICES)}")
+    raise UsageError(f"{TOOL_CHOICE} is {text!r}; write {' or '.join(choices)}")
 
 
 def price_of(text: str, name: str = PRICE) -> Price | None:
