@@ -41,8 +41,6 @@ def test_the_folder_is_complete_and_its_manifest_knows_every_file(mock_dataset: 
         "mock/train-00000-of-00001.parquet",
         "mock/test-00000-of-00001.parquet",
         "fixtures/mock.jsonl",
-        "plots/mock/gates.png",
-        "plots/mock/calls.png",
         "rejects/mock/rejected-00000-of-00001.parquet",
         "environments/mock/database.sqlite",
         "environments/mock/tools.json",

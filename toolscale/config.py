@@ -11,7 +11,7 @@ VERSION = "0.2.0"
 ALL = "all"
 """What means all domains: an argument, and the config of a dataset with several. No domain is called so."""
 
-DATASET_FOLDERS = frozenset({"environments", "exports", "fixtures", "given", "outcomes", "plots", "rejects"})
+DATASET_FOLDERS = frozenset({"environments", "exports", "fixtures", "given", "outcomes", "rejects"})
 """Folders of a dataset beside those of its domains; `rejects` is a config too. No domain is called so."""
 
 RUN_FOLDERS = frozenset({"dataset", "published"})

@@ -203,15 +203,7 @@ def _add_nights(app: FastAPI, open_folder: Opener) -> None:
             run_id, text = open_folder().cards.card(run, domain)
         except KeyError:
             return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
-        return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text, run, domain))
-
-    @app.get("/plot")
-    def plot(run: str = "", domain: str = "", name: str = "") -> Response:
-        try:
-            image = open_folder().cards.plot(run, domain, name)
-        except KeyError:
-            return Response(status_code=404)
-        return Response(image, media_type="image/png")
+        return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text))
 
 
 def _add_evaluations(app: FastAPI, open_folder: Opener) -> None:

@@ -1,9 +1,6 @@
-"""The card of a dataset of a run as a page: Markdown without HTML, its plots through a route of ours."""
+"""The card of a dataset of a run as a page: Markdown without HTML and without images."""
 
 from __future__ import annotations
-
-import re
-from urllib.parse import urlencode
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -12,9 +9,6 @@ from markupsafe import Markup
 from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.rejects import DAG_ID
 from toolscale_ui.run_file import RunFile, run_of
-
-PLOT = re.compile(r"(?:[A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+\.png")
-"""Images that a card may show; all lie in `plots/`, or one folder deeper."""
 
 
 class Cards:
@@ -30,13 +24,6 @@ class Cards:
         text = self.folder.read(f"{self._dataset(run, domain)}/README.md").decode(errors="replace")
         return run_id, text
 
-    def plot(self, run: str, domain: str, name: str) -> bytes:
-        """Return an image of a card. KeyError if there is no such dataset, or it may not be shown."""
-        self._known_run(run)
-        if not PLOT.fullmatch(name):
-            raise KeyError(name)
-        return self.folder.read(f"{self._dataset(run, domain)}/plots/{name}")
-
     def _known_run(self, folder: str) -> RunFile:
         file = self.folder.listing()["run"][f"runs/{folder}/run.json"]
         run = self.folder.parsed([file], run_of).get(file.path)
@@ -51,26 +38,21 @@ class Cards:
         return file.path.removesuffix("/manifest.json")
 
 
-def rendered_card(text: str, run: str, domain: str) -> Markup:
-    """Return a card as HTML. What it says is escaped: HTML in it is text, and an image that is no plot of the dataset
-    is left out."""
+def rendered_card(text: str) -> Markup:
+    """Return a card as HTML. What it says is escaped: HTML in it is text, and of an image its words are left."""
     markdown = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
     tokens = markdown.parse(_without_header(text))
     for token in tokens:
         for child in token.children or ():
-            _rewrite(child, run, domain)
+            _rewrite(child)
         if style := token.attrs.pop("style", None):  # the policy of the page allows no inline styles
             token.attrSet("class", "number" if "right" in str(style) else "")
     return Markup(markdown.renderer.render(tokens, markdown.options, {}))
 
 
-def _rewrite(token: Token, run: str, domain: str) -> None:
+def _rewrite(token: Token) -> None:
     if token.type == "image":
-        name = str(token.attrs.get("src", "")).removeprefix("plots/")
-        if PLOT.fullmatch(name):
-            token.attrSet("src", "plot?" + urlencode({"run": run, "domain": domain, "name": name}, safe="/"))
-        else:
-            token.type, token.tag, token.content, token.children = "text", "", f"[{token.content}]", None
+        token.type, token.tag, token.content, token.children = "text", "", f"[{token.content}]", None
     elif token.type == "link_open":
         token.attrSet("rel", "noopener noreferrer")
 

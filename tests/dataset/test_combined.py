@@ -160,7 +160,7 @@ def test_what_cannot_be_combined_is_one_line(mock_dataset: Path, kiosk_dataset: 
     damaged = Path(shutil.copytree(kiosk_dataset, tmp_path / "damaged"))
     (damaged / "README.md").write_text("Hello.")
     lacking = Path(shutil.copytree(kiosk_dataset, tmp_path / "lacking"))
-    (lacking / "plots" / "kiosk" / "gates.png").unlink()
+    (lacking / "outcomes" / "kiosk.parquet").unlink()
     again = Path(shutil.copytree(mock_dataset, tmp_path / "again"))
     other = Path(shutil.copytree(kiosk_dataset, tmp_path / "other"))
     written = read_manifest(other)
@@ -178,7 +178,7 @@ def test_what_cannot_be_combined_is_one_line(mock_dataset: Path, kiosk_dataset: 
             [mock_dataset, lacking],
             tmp_path / "out",
             DatasetError,
-            f"{lacking} is not complete: plots/kiosk/gates.png is missing",
+            f"{lacking} is not complete: outcomes/kiosk.parquet is missing",
         ),
         (
             [mock_dataset, other],

@@ -7,17 +7,15 @@ import sys
 from pathlib import Path
 
 from toolscale.dataset.describing.charts import draw_bars
-from toolscale.dataset.describing.plots import plot_calls, plot_gates
 from toolscale.dataset.describing.reading import read_dataset
 
 DRAW = """
 import sys
 from pathlib import Path
 from toolscale.dataset.describing.charts import draw_bars
-from toolscale.dataset.describing.plots import plot_calls, plot_gates
 from toolscale.dataset.describing.reading import read_dataset
 figures = read_dataset(Path(sys.argv[1])).figures
-sys.stdout.buffer.write(plot_gates(figures) + plot_calls(figures) + draw_bars(figures.tools).encode())
+sys.stdout.buffer.write(draw_bars(figures.tools).encode())
 """
 SETTINGS = "axes.facecolor: red\nfont.family: monospace\nsvg.fonttype: path\nlines.linewidth: 9\nsavefig.dpi: 30\n"
 
@@ -27,6 +25,4 @@ def test_a_matplotlibrc_in_the_working_folder_changes_nothing(mock_dataset: Path
     command = [sys.executable, "-c", DRAW, str(mock_dataset)]
     figures = read_dataset(mock_dataset).figures
     drawn = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
-    assert drawn == plot_gates(figures) + plot_calls(figures) + draw_bars(figures.tools).encode()
-    plots = mock_dataset / "plots" / "mock"
-    assert drawn.startswith((plots / "gates.png").read_bytes() + (plots / "calls.png").read_bytes())
+    assert drawn == draw_bars(figures.tools).encode()

@@ -282,8 +282,6 @@ def test_a_tool_that_no_longer_compiles(dataset: Path) -> None:
     "name",
     [
         "README.md",
-        "plots/mock/gates.png",
-        "plots/mock/calls.png",
         "environments/mock/tools.json",
         "environments/mock/policy.md",
         "environments/mock/intents.yaml",
@@ -300,11 +298,11 @@ def test_any_other_changed_file(dataset: Path, name: str) -> None:
 
 def test_a_file_whose_hash_is_not_repaired_is_named(dataset: Path) -> None:
     (dataset / "README.md").write_text("Hello.")
-    (dataset / "plots" / "mock" / "gates.png").unlink()
+    (dataset / "environments" / "mock" / "policy.md").unlink()
     (dataset / "more.txt").write_text("")
     assert found(dataset) >= {
         ("README.md", "integrity"),
-        ("plots/mock/gates.png", "integrity"),
+        ("environments/mock/policy.md", "integrity"),
         ("more.txt", "integrity"),
     }
 

@@ -1,4 +1,4 @@
-"""Cards of datasets and their plots."""
+"""Cards of datasets."""
 
 from __future__ import annotations
 
@@ -28,47 +28,29 @@ def test_the_runs_of_another_dag_are_not_ours(finished: Path, mock_dataset: Path
     found = open_cards(finished)
     with pytest.raises(KeyError):
         found.card("other", "mock")
-    with pytest.raises(KeyError):
-        found.plot("other", "mock", "gates.png")
 
 
-def test_a_card_is_rendered_without_its_header_and_with_its_plots(finished: Path, mock_dataset: Path) -> None:
+def test_a_card_is_rendered_without_its_header(finished: Path) -> None:
     run_id, text = open_cards(finished).card("tuesday", "mock")
-    page = rendered_card(text, "tuesday", "mock")
+    page = rendered_card(text)
     assert run_id.startswith("manual__")
     assert "pretty_name" not in page
     assert "<h1>" in page and "<td>schema</td>" in page and "style=" not in page
-    assert '<img src="plot?run=tuesday&amp;domain=mock&amp;name=mock/gates.png"' in page
-    assert (
-        open_cards(finished).plot("tuesday", "mock", "mock/gates.png")
-        == (mock_dataset / "plots/mock/gates.png").read_bytes()
-    )
 
 
 @pytest.mark.parametrize(
-    ("run", "domain", "name"),
-    [
-        ("tuesday", "mock", "../manifest.json"),
-        ("tuesday", "mock", "../gates.png"),
-        ("tuesday", "mock", "/mock/gates.png"),
-        ("tuesday", "mock", "..%2f.png"),
-        ("tuesday", "..", "gates.png"),
-        ("tuesday", "mock/dataset/..", "gates.png"),
-        ("../runs/tuesday", "mock", "gates.png"),
-        ("", "", "gates.png"),
-        ("monday", "finance", "gates.png"),
-        ("tuesday", "mock", "a\n.png"),
-    ],
+    ("run", "domain"),
+    [("tuesday", ".."), ("tuesday", "mock/dataset/.."), ("../runs/tuesday", "mock"), ("", ""), ("monday", "finance")],
 )
-def test_a_plot_is_one_of_a_dataset_or_nothing(finished: Path, run: str, domain: str, name: str) -> None:
+def test_a_card_is_one_of_a_dataset_or_nothing(finished: Path, run: str, domain: str) -> None:
     with pytest.raises(KeyError):
-        open_cards(finished).plot(run, domain, name)
+        open_cards(finished).card(run, domain)
 
 
 def test_a_card_with_markup_of_its_own_stays_text() -> None:
     images = "![x](https://example.org/a.png) ![y](plots/../a.png) [z](javascript:alert(1))"
     text = f"# <script>alert(1)</script>\n\n{images}\n\n<img src=x onerror=alert(1)>\n"
-    page = rendered_card(text, "run", "finance")
+    page = rendered_card(text)
     assert "<script" not in page and "<img" not in page and "href" not in page and "&lt;script&gt;" in page
 
 

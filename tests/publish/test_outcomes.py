@@ -28,7 +28,7 @@ def test_a_dry_run_writes_nothing_and_says_what_would_be_uploaded(
     status, out, err = toolscale("publish", dataset, "me/x")
     rows, last = out.splitlines()[:-2], out.splitlines()[-2:]
     assert (status, err, hub.repos, hub.writes()) == (0, "", {}, [])
-    assert {row.split()[0] for row in rows} == {"new"} and len(rows) == 22
+    assert {row.split()[0] for row in rows} == {"new"} and len(rows) == 20
     tag = tag_of(read_manifest(dataset))
     assert last[0].endswith(f" to upload, 0 unchanged, 0 deleted; to be published as {tag}: HUB/datasets/me/x")
     assert last[1] == "nothing was written; --push (make: PUSH=1) does it"
@@ -44,7 +44,7 @@ def test_a_dry_run_needs_no_network(dataset: Path, capsys: pytest.CaptureFixture
     assert publication.not_asked.startswith("http://127.0.0.1:9 while looking at me/x: it cannot be reached (")
     assert (publication.tag, len(publication.uploaded), publication.commit) == (
         tag_of(read_manifest(dataset)),
-        22,
+        20,
         None,
     )
 
@@ -55,7 +55,7 @@ def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(
     card = dataset / "README.md"
     card.write_text(card.read_text().replace("license: apache-2.0\n", ""))
     (dataset / "notes.txt").write_text("mine")
-    (dataset / "plots/mock/calls.png").unlink()
+    (dataset / "fixtures/mock.jsonl").unlink()
     status, out, err = toolscale("publish", dataset, "me--x", "--push")
     lines = err.splitlines()
     assert (status, out, hub.log) == (2, "", [])
@@ -64,7 +64,7 @@ def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(
         "use e.g. me/finance-tasks",
         f"toolscale: {card} names no licence; "
         "say `license: apache-2.0` (or another) in environment.yaml and make the dataset again",
-        f"toolscale: {dataset}: plots/mock/calls.png: integrity: the file is in manifest.json but not in the folder",
+        f"toolscale: {dataset}: fixtures/mock.jsonl: integrity: the file is in manifest.json but not in the folder",
         f"toolscale: {dataset}: notes.txt: integrity: the file is not in manifest.json",
     ]
     assert lines[4].startswith(f"toolscale: {dataset}: README.md: integrity: sha256 is ") and len(lines) == 5

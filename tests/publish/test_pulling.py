@@ -52,7 +52,7 @@ def test_what_was_published_is_pulled_whole_and_holds(
     commit = hub.repos["dataset", "me/x"].main
     status, told, err = toolscale("pull", "me/x", "--out", out)
     assert (status, err) == (0, "")
-    assert told.startswith(f"{out}: me/x at main (commit {commit[:8]}): 22 files, 22 of them downloaded (")
+    assert told.startswith(f"{out}: me/x at main (commit {commit[:8]}): 20 files, 20 of them downloaded (")
     assert files_of(out) == {path: content for path, content in hub.files("me/x").items() if path != ".gitattributes"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mock", "pulled"]
     assert main(["verify", str(out), "--workers", "1"]) == 0
@@ -242,7 +242,7 @@ def test_a_download_that_drops_is_made_again(published: str, toolscale: Command,
 
 def test_a_pull_that_was_interrupted_goes_on(published: str, server: tuple[str, Hub], tmp_path: Path) -> None:
     endpoint, hub = server
-    hub.faults.append(Fault("GET", "plots/mock/gates.png", status=403))
+    hub.faults.append(Fault("GET", "outcomes/mock.parquet", status=403))
     with pytest.raises(Exception, match="403: planted"):
         pull_dataset("me/x", tmp_path / "pulled", endpoint=endpoint)
     assert not (tmp_path / "pulled").exists()
@@ -258,7 +258,7 @@ def test_a_full_disk_leaves_what_was_there(
     out = tmp_path / "pulled"
     toolscale("pull", "me/x", "--out", out)
     whole = files_of(out)
-    (out / "plots/mock/gates.png").write_bytes(b"damaged")
+    (out / "outcomes/mock.parquet").write_bytes(b"damaged")
     code = (
         "import resource, sys; from toolscale.cli import main; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)); "
@@ -268,6 +268,6 @@ def test_a_full_disk_leaves_what_was_there(
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"toolscale: cannot write {tmp_path}/.pulled.pull/")
     assert done.stderr.endswith(": file too large; free space or choose a place that can be written\n")
-    assert files_of(out) == whole | {"plots/mock/gates.png": b"damaged"}
+    assert files_of(out) == whole | {"outcomes/mock.parquet": b"damaged"}
     assert toolscale("pull", "me/x", "--out", out)[0] == 0
     assert files_of(out) == whole

@@ -19,8 +19,8 @@ from toolscale.publish import publish_dataset
 
 TRAIN = "mock/train-00000-of-00001.parquet"
 DATA = ("mock/", "rejects/", "outcomes/", "environments/")
-OBJECTS = 7
-"""Files of the mock dataset that are stored as LFS: three of rows, the outcomes, the database, two plots."""
+OBJECTS = 5
+"""Files of the mock dataset that are stored as LFS: three of rows, the outcomes, the database."""
 
 
 def data_of(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -47,7 +47,7 @@ def test_a_first_push_makes_one_commit_and_one_tag(dataset: Path, toolscale: Com
     tag = tag_of(read_manifest(dataset))
     status, out, err = toolscale("publish", dataset, "me/x", "--push")
     assert (status, err) == (0, "")
-    assert out.startswith(f"{dataset}: 22 files (")
+    assert out.startswith(f"{dataset}: 20 files (")
     assert out.endswith(f" uploaded, 0 unchanged, 0 deleted; published as {tag}: HUB/datasets/me/x/tree/{tag}\n")
     repo, files = hub.repos["dataset", "me/x"], hub.files("me/x")
     assert (hub.titles("me/x"), repo.tags, repo.private) == (
@@ -59,7 +59,7 @@ def test_a_first_push_makes_one_commit_and_one_tag(dataset: Path, toolscale: Com
     assert files.keys() == files_of(dataset).keys() | {".gitattributes", "changes.json"}
     assert files[".gitattributes"] == ATTRIBUTES
     assert {path for path, entry in repo.commits[repo.main].files.items() if entry.sha256} == {
-        path for path in files if path.endswith((".parquet", ".sqlite", ".png"))
+        path for path in files if path.endswith((".parquet", ".sqlite"))
     }
 
 

@@ -32,7 +32,7 @@ def without_tag(dataset: Path, toolscale: Command, hub: Hub) -> str:
         ("README.md", b"---\nlicense: mit\n---\nmine\n"),
         ("changes.json", b"{}"),
         ("notes.txt", b"mine"),
-        ("plots/mock/calls.png", b"no plot"),
+        ("outcomes/mock.parquet", b"no rows"),
     ],
 )
 def test_what_was_changed_on_the_hub_is_put_back_as_it_was_tagged(

@@ -43,7 +43,6 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
     hold, or is missing."""
     from toolscale.dataset.checking.recheck import verify_dataset
     from toolscale.dataset.checking.signing import public_key
-    from toolscale.dataset.manifest import has_library
     from toolscale.exports.published import check_exports
 
     trusted = public_key(key) if key else None
@@ -53,8 +52,6 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
         )
     if not verification.findings:
         verification = replace(verification, findings=tuple(check_exports(dataset)))
-    if not has_library("matplotlib"):
-        say('toolscale: pictures were not drawn again; for that: pip install "toolscale[dataset]"', err=True)
     if json_:
         echo_json(asdict(verification) | {"holds": not verification.findings})
     else:

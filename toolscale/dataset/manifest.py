@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypedDict
 
@@ -22,7 +22,7 @@ from toolscale.text_files import printable
 MANIFEST = "manifest.json"
 MOST_BYTES = 64 << 20
 """A larger manifest is not read: when it is read, nothing is known of it yet."""
-VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "sqlglot")
+VERSIONED = ("duckdb", "faker", "jinja2", "pyarrow", "pydantic", "sqlglot")
 """The libraries on which bytes or findings may depend."""
 
 
@@ -108,7 +108,7 @@ def parse_manifest(content: bytes, name: str, remedy: str) -> Manifest:
 
 
 def content_id(manifest: Manifest) -> str:
-    """Return the hash of the data: tasks, rejects and environments. What only speaks of them (card, plots, changes,
+    """Return the hash of the data: tasks, rejects and environments. What only speaks of them (card, changes,
     manifest) is left out."""
     return content_hash(sorted([entry.path, entry.sha256] for entry in manifest.files if _is_data(entry.path)))
 
@@ -129,17 +129,8 @@ def current_versions() -> dict[str, str]:
 
 def is_made_here(versions: Mapping[str, str], name: str) -> bool:
     """Whether a part of a dataset, of these versions, was made with the version of a library that is installed here."""
-    return has_library(name) and versions.get(name) == version(name)
-
-
-def has_library(name: str) -> bool:
-    """Whether a library is installed."""
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
+    return versions.get(name) == version(name)
 
 
 def _is_data(path: str) -> bool:
-    return "/" in path and not path.startswith("plots/")
+    return "/" in path and not path.startswith("plots/")  # pictures, in versions that were published with them

@@ -13,7 +13,6 @@ import pyarrow as pa
 from toolscale.config import EXPORTS
 from toolscale.dataset.checking.changes import CHANGES
 from toolscale.dataset.checking.integrity import Finding
-from toolscale.dataset.checking.picture import picture_problem
 from toolscale.dataset.describing.environments import DECLARED, EXPORTED, frameworks_of
 from toolscale.dataset.describing.figures import SPLITS
 from toolscale.dataset.fixtures import fixtures_file
@@ -22,20 +21,17 @@ from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.making.outcomes import outcomes_file
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.parquet import count_rows
-from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
 from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 from toolscale.patterns import regex
 from toolscale.records import FileEntry, Manifest
 
-PICTURES = ("gates.png", "calls.png")
 WORLD_FILES = (*(name for name in FILES if name not in OPTIONAL), POLICY_TEXT, DATABASE, TOOLS, ADMISSION)
-MOST_PICTURE_BYTES = 2_000_000
 
 
 def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     """Yield listed files that are no part of a dataset, files that a dataset must have but that are not listed, and
-    false sizes, row counts and pictures."""
+    false sizes and row counts."""
     listed = [entry.path for entry in manifest.files]
     for path, count in Counter(listed).items():
         if count > 1:
@@ -68,11 +64,6 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
             yield from (
                 Finding(entry.path, "integrity", problem) for problem in _false_claims(folder / entry.path, entry)
             )
-    for path in sorted(path for path in wanted if path.startswith("plots/") and (folder / path).is_file()):
-        size = (folder / path).stat().st_size
-        problem = f"it has {size} bytes" if size > MOST_PICTURE_BYTES else picture_problem(read_file(folder / path))
-        if problem is not None:
-            yield Finding(path, "schema", f"the file is not a picture that ToolScale draws: {problem}")
 
 
 def _files_of(domain: str, listed: Iterable[str]) -> Iterator[str]:
@@ -83,7 +74,6 @@ def _files_of(domain: str, listed: Iterable[str]) -> Iterator[str]:
         count = max(1, len({path for path in listed if pattern.fullmatch(path)}))
         yield from (f"{place}/{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count))
     yield outcomes_file(domain)
-    yield from (f"plots/{domain}/{name}" for name in PICTURES)
     yield from (f"environments/{domain}/{name}" for name in WORLD_FILES)
 
 

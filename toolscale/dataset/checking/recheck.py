@@ -4,7 +4,7 @@ Nothing in the folder is believed. Its files are compared with the manifest, its
 hashes in it; the golden calls of every row are replayed as they stand; every candidate, accepted or rejected, is
 recorded and judged anew, and the outcome is compared with the whole row. The candidates themselves are drawn again from
 the seed, and so are those that left no row: what was drawn, what became of each number, and which were chosen follow
-from the seed alone. What follows from the rows (counts, card, plots) is made again and compared.
+from the seed alone. What follows from the rows (counts, card) is made again and compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pydantic import ValidationError
 
-from toolscale.config import GRADING_VERSION, POPULATION_SEED, VERSION
+from toolscale.config import GRADING_VERSION, POPULATION_SEED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.changes import check_changes
 from toolscale.dataset.checking.fixture_lines import check_fixtures
@@ -36,12 +36,12 @@ from toolscale.dataset.describing.figures import SPLITS, DatasetRows
 from toolscale.dataset.describing.reading import figures_of
 from toolscale.dataset.fixtures import read_fixtures
 from toolscale.dataset.given import given_folder, read_given
-from toolscale.dataset.making.folder import CARD, describe, draw_plots
+from toolscale.dataset.making.folder import CARD, describe
 from toolscale.dataset.making.judging import Place
 from toolscale.dataset.making.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.making.selection import Outcome
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
-from toolscale.dataset.manifest import MANIFEST, is_made_here, read_manifest, world_folder
+from toolscale.dataset.manifest import MANIFEST, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
@@ -369,10 +369,6 @@ def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifes
         )
     declared = render_environments(folder, contents, manifest)
     files = {CARD: render_card(contents, manifest)} | ({DECLARED: declared} if declared is not None else {})
-    for part in contents:
-        # Another matplotlib draws other pictures, and none draws none.
-        if part.part.versions.get("toolscale") == VERSION and is_made_here(part.part.versions, "matplotlib"):
-            files |= draw_plots(part)
     for name, content in files.items():
         if not (folder / name).is_file() or read_file(folder / name) != content:
             yield Finding(name, "schema", "the file is not what follows from the rows")

@@ -1,1 +1,1 @@
-"""What a dataset shows people: figures, the card with its pictures, cells in words, search, exports."""
+"""What a dataset shows people: figures, the card, cells in words, search, exports."""

@@ -5,7 +5,6 @@
     given/finance/                                      what models gave, if they were asked: see given.py
     fixtures/finance.jsonl                              of some tasks, solutions of known score: see fixtures.py
     environments/finance/                               its spec files, tools.json, database.sqlite
-    plots/finance/*.png                                 the pictures of the card
     README.md                                           the card, of all domains
     exports/harbor/                                     in a published version: exports that were asked for
     environment.yaml                                    what the Hub reads of them
@@ -26,7 +25,6 @@ from toolscale.dataset.columns import Row, reject_row, task_row, tools_json
 from toolscale.dataset.describing.card import Contents, render_card
 from toolscale.dataset.describing.environments import DECLARED, render_environments
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, count_figures
-from toolscale.dataset.describing.plots import plot_calls, plot_gates
 from toolscale.dataset.describing.reading import Reading, figures_of
 from toolscale.dataset.fixtures import fixtures_file, read_fixtures, render_fixtures, sample
 from toolscale.dataset.given import given_folder, read_given
@@ -83,8 +81,6 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
     if fixtures:
         write_file(folder / fixtures_file(recipe.domain), render_fixtures(fixtures))
     contents = Contents(made, environment, database, rows, figures, given, tuple(fixtures))
-    for name, content in draw_plots(contents).items():
-        write_file(folder / name, content)
     return seal_dataset(folder, [contents])
 
 
@@ -118,12 +114,6 @@ def describe(parts: Iterable[tuple[str, Part]], files: Iterable[FileEntry], rele
     )
     named = "-".join(domains) if len(domains) <= MOST_NAMED else f"{len(domains)}-domains"
     return Manifest(name=f"toolscale-{named}", version=version, domains=domains, release=release, files=tuple(files))
-
-
-def draw_plots(contents: Contents) -> dict[str, bytes]:
-    """Return the pictures of one domain."""
-    place = f"plots/{contents.domain}"
-    return {f"{place}/gates.png": plot_gates(contents.figures), f"{place}/calls.png": plot_calls(contents.figures)}
 
 
 def list_files(folder: Path) -> Iterator[FileEntry]:
