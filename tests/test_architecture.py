@@ -6,10 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from toolscale.dataset.describing.reading import TaskRows
 
@@ -32,90 +30,85 @@ AROUND = sorted(path for folder in (*PRODUCT, "research") for path in (ROOT / fo
 BANNED_NAMES = {"utils", "helpers", "misc", "common"}
 
 
-def toolscale_imports() -> Iterator[tuple[str, str, str]]:
-    """Every import of one part of the package by another, function-local ones included. Relative imports are not
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All that stands in a file."""
+    return [*ast.walk(ast.parse(path.read_text()))]
+
+
+@cache
+def modules_of(path: Path) -> list[str]:
+    """What a file imports, in its functions too: modules, and names of the package itself. Relative imports are not
     followed: ruff bans them."""
-    for path in MODULES:
-        if path == PACKAGE / "__init__.py":  # the front door may import everything
-            continue
-        importer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            else:
-                continue
-            for name in names:
-                if name.startswith(f"{PACKAGE.name}."):
-                    yield str(path.relative_to(ROOT)), importer, name.split(".")[1]
+    found = list[str]()
+    for node in nodes_of(path):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append(node.module or "")
+    return found
 
 
-@pytest.mark.parametrize(("path", "importer", "imported"), sorted(set(toolscale_imports())))
-def test_imports_point_down(path: str, importer: str, imported: str) -> None:
-    assert importer == imported or RANKS[imported] < RANKS[importer], (
-        f"{path} imports {imported}, which stands above it"
-    )
+def test_imports_point_down() -> None:
+    imports = [
+        (path, path.relative_to(PACKAGE).parts[0].removesuffix(".py"), name.split(".")[1])
+        for path in MODULES
+        if path != PACKAGE / "__init__.py"  # the front door may import everything
+        for name in modules_of(path)
+        if name.startswith(f"{PACKAGE.name}.")
+    ]
+    assert len(imports) > 1_000
+    assert not [
+        f"{path.relative_to(ROOT)} imports {imported}, which stands above it"
+        for path, importer, imported in imports
+        if importer != imported and RANKS[imported] >= RANKS[importer]
+    ]
 
 
 ROOMS = {"": 0, "describing": 1, "making": 2, "checking": 3, "comparing": 4}
 """Inside `dataset`: what reads and writes its files lies in the folder itself, under all others."""
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in MODULES if path.parts[len(PACKAGE.parts)] == "dataset"],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_rooms_of_the_dataset_import_down(path: Path) -> None:
-    room = path.parent.name if path.parent != PACKAGE / "dataset" else ""
-    named = [
-        name.removeprefix("toolscale.dataset.").partition(".")[0]
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in _modules(node)
+def test_rooms_of_the_dataset_import_down() -> None:
+    imports = [
+        (path, path.parent.name if path.parent != PACKAGE / "dataset" else "", name.split(".")[2])
+        for path in (PACKAGE / "dataset").rglob("*.py")
+        for name in modules_of(path)
+        if name.startswith("toolscale.dataset.")
     ]
-    assert not [name for name in named if ROOMS.get(name, 0) > ROOMS[room]]
-
-
-def _modules(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    assert not [(path, name) for path, room, name in imports if ROOMS.get(name, 0) > ROOMS[room]]
 
 
 def test_the_package_knows_nothing_of_what_stands_around_it() -> None:
     heavy = {"torch", "transformers", "deepspeed"}
     around = {path.stem for path in AROUND if path.parent.name in {"dags", "plugins"}}
     foreign = {"airflow", "fastapi", "training", "eval", "research", "bench", "toolscale_ui"} | heavy | around
-    imported = {
-        (str(path.relative_to(ROOT)), name.partition(".")[0])
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in _modules(node)
-    }
+    imported = {(str(path.relative_to(ROOT)), name.partition(".")[0]) for path in MODULES for name in modules_of(path)}
     assert not [found for found in imported if found[1] in foreign]
 
 
 def test_nothing_of_the_product_imports_research() -> None:
     product = [path for folder in (*PRODUCT, "bench") for path in (ROOT / folder).rglob("*.py")]
-    nodes = ((path, node) for path in product for node in ast.walk(ast.parse(path.read_text())))
-    assert not [path for path, node in nodes if "research" in {name.partition(".")[0] for name in _modules(node)}]
+    assert not [path for path in product if "research" in {name.partition(".")[0] for name in modules_of(path)}]
 
 
-@pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in [*MODULES, *AROUND]])
-def test_module_fits_its_budget(path: str) -> None:
-    text = (ROOT / path).read_text()
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    too_long = {node.name: lines for node in functions if (lines := (node.end_lineno or 0) - node.lineno + 1) > 50}
-    assert len(text.splitlines()) <= 450
-    assert not too_long
+def test_modules_fit_their_budget() -> None:
+    functions = [
+        (path, node)
+        for path in [*MODULES, *AROUND]
+        for node in nodes_of(path)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert not [path for path in [*MODULES, *AROUND] if len(path.read_text().splitlines()) > 450]
+    assert not [(path, node.name) for path, node in functions if (node.end_lineno or 0) - node.lineno >= 50]
 
 
 def test_every_module_has_a_name_of_its_own_and_says_what_it_is() -> None:
     assert not [path for path in [*MODULES, *AROUND] if path.stem in BANNED_NAMES or path.parent.name in BANNED_NAMES]
-    assert not [path for path in [*MODULES, *AROUND] if ast.get_docstring(ast.parse(path.read_text())) is None]
+    trees = {path: nodes_of(path)[0] for path in [*MODULES, *AROUND]}
+    assert not [path for path, tree in trees.items() if isinstance(tree, ast.Module) and not ast.get_docstring(tree)]
 
 
 def loaded(code: str, *arguments: object) -> set[str]:
@@ -149,12 +142,11 @@ def test_a_call_of_a_task_loads_what_it_needs_and_nothing_else(mock_dataset: Pat
 SLOW = re.compile(r'pytest\.mark\.slow\("([^"]+)"\)')
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in sorted(ROOT.glob("tests/**/test_*.py")) if SLOW.search(path.read_text())]
-)
-def test_a_slow_test_names_a_file_with_quicker_ones(path: Path) -> None:
-    for named in SLOW.findall(path.read_text()):
-        text = (ROOT / named).read_text()
+def test_a_slow_test_names_a_file_with_quicker_ones() -> None:
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in ROOT.glob("tests/**/test_*.py")}
+    named = {name for text in texts.values() for name in SLOW.findall(text)}
+    assert named
+    for text in (texts[name] for name in named):
         assert "pytestmark = [pytest.mark.slow" not in text and "    pytest.mark.slow(" not in text
         assert len(re.findall(r"^def test_", text, re.MULTILINE)) > len(
             re.findall(r"^@pytest.mark.slow", text, re.MULTILINE)
@@ -163,11 +155,5 @@ def test_a_slow_test_names_a_file_with_quicker_ones(path: Path) -> None:
 
 def test_the_process_of_duckdb_loads_nothing_of_the_package() -> None:
     """It is started for every world that DuckDB audits; the package takes seven times as long to load as DuckDB."""
-    text = (ROOT / "toolscale" / "sandbox" / "duckdb_worker.py").read_text()
-    loaded = {
-        name
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
-    }
-    assert {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names) == {"duckdb"}
+    imported = modules_of(PACKAGE / "sandbox" / "duckdb_worker.py")
+    assert {name.partition(".")[0] for name in imported} - set(sys.stdlib_module_names) == {"duckdb"}
