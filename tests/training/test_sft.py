@@ -150,7 +150,7 @@ def test_a_row_holds_what_fits_and_domains_do_not_mix() -> None:
 
 @pytest.mark.parametrize("stage", ["zero2", "zero3"])
 def test_gradients_of_many_micro_batches_are_summed_in_float32(stage: str, tmp_path: Path) -> None:
-    # A bfloat16 sum loses each part that is less than a 512th of it: the gradient of a long batch was too small by them.
+    # A bfloat16 sum loses what is less than a 512th of it: the gradient of a long batch was too small by these parts.
     path = write_config(
         tmp_path,
         model={"path": str(make_model(tmp_path / "small", num_hidden_layers=1)), "dtype": "bfloat16"},
