@@ -26,7 +26,7 @@ from toolscale.reward import RewardConfig
 from toolscale.rollout.bench import Bench
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.groups import run_rollouts
-from toolscale.rollout.offering import TOOLS, Offering, rollout_tasks
+from toolscale.rollout.offering import TOOLS, Offering, TaskSource
 from toolscale.rollout.scripted import ScriptedPolicy, at_random
 from training.scoring import score_groups
 
@@ -63,7 +63,7 @@ def measure_rollouts(environment: Environment, tasks: Sequence[Task]) -> tuple[f
     """Return median milliseconds of a turn, and of the reward of one batch. `tasks`: accepted ones of the environment,
     as it is at first."""
     catalogue = load_catalogue(CATALOGUE)
-    source = rollout_tasks("train", 0, MIXTURE, Offering(catalogue, basic_tools=tuple(BASIC)), tasks)
+    source = TaskSource(Offering(catalogue, basic_tools=tuple(BASIC)), "train", 0, MIXTURE, tasks=tasks)
     domain = Domain(environment, populate(environment))
     bench = Bench({spec.name: make_expert(spec) for spec in catalogue.experts}, BASIC, {environment.domain: domain})
     turns, rewards = [], []

@@ -2,7 +2,6 @@
 
     wishes DATASET...            the wishes of some tasks, for a writer of the control
     page DATASET... --people F   a page of numbered messages, ours among people's (and the control's), for readers
-    pairs DATASET... --control F a page of pairs: ours and the control of one wish
     read FOLDER SCORES...        what the readers' scores come to
 
 Readers see a page and nothing else. A score without people's or a control's beside it, from the same reading, means
@@ -11,7 +10,7 @@ who is signed in, with no frame and no gate. People's messages are read from a f
 `text`. The control is a file of JSON lines with `task` and `text`.
 
 A reader of a page gives a line of JSON for each message, `{"number": 1, "score": 4, "machine": false}`: 1 (nobody would
-write this) to 5 (a person wrote this); of a page of pairs `{"number": 1, "person": "A"}`.
+write this) to 5 (a person wrote this).
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from typing import Any
 import click
 from scipy.stats import t
 
-from eval.statistics import wilson
 from toolscale.canonical import stable_int
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.reading import read_dataset
@@ -37,14 +35,13 @@ from toolscale.json_lines import read_json_lines
 from toolscale.records import Task
 
 OURS, PEOPLE, CONTROL = "ours", "people", "control"
-PAGE, PAIRS, KEY = "page.md", "pairs.md", "key.json"
+PAGE, KEY = "page.md", "key.json"
 
 _HOW = (
     "Each message below was written to the desk of some service. Some were written by people, some were not. Give each "
     "a score from 1 (nobody would write this) to 5 (a person wrote this), and say whether you think a machine made it. "
     "Judge how it is written, not what it is about."
 )
-_HOW_PAIRS = "In each pair, two messages ask for the same thing. One was written by a person. Say which: A or B."
 
 
 @dataclass(frozen=True)
@@ -96,24 +93,11 @@ def page(
     found += [_message(CONTROL, tasks[name], texts[name]) for name in chosen]
     rng.shuffle(found)
     blocks = [f"**{number}.** {_quoted(each.text)}" for number, each in enumerate(found, 1)]
-    _write(out, PAGE, [_HOW, *blocks], {"messages": [asdict(each) for each in found]})
-
-
-@main.command()
-@click.argument("datasets", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--control", required=True, type=click.Path(path_type=Path))
-@click.option("--seed", default=0, show_default=True)
-@click.option("--out", required=True, type=click.Path(path_type=Path))
-def pairs(datasets: tuple[Path, ...], control: Path, seed: int, out: Path) -> None:
-    """Write a page of pairs, and the key to it: ours and the control of one wish."""
-    rng, tasks = random.Random(seed), {task.id: task for task in _tasks(datasets)}
-    blocks, key = [_HOW_PAIRS], []
-    for number, line in enumerate(_lines(control, "task", "text"), 1):
-        task, ours = _task(tasks, line, control), rng.choice("AB")
-        texts = {ours: task.request, "B" if ours == "A" else "A": str(line["text"])}
-        blocks.append(f"**{number}.**\n\nA: {_quoted(texts['A'])}\n\nB: {_quoted(texts['B'])}")
-        key.append({"ours": ours, **asdict(_message(OURS, task, task.request))})
-    _write(out, PAIRS, blocks, {"pairs": key})
+    out.mkdir(parents=True, exist_ok=True)
+    (out / PAGE).write_text("\n\n".join([_HOW, *blocks]) + "\n", encoding="utf-8")
+    key = {"messages": [asdict(each) for each in found]}
+    (out / KEY).write_text(json.dumps(key, ensure_ascii=False, indent=1), encoding="utf-8")
+    click.echo(f"{out / PAGE}: {len(blocks)}; give readers this file alone, and keep {out / KEY} from them")
 
 
 @main.command()
@@ -122,7 +106,7 @@ def pairs(datasets: tuple[Path, ...], control: Path, seed: int, out: Path) -> No
 def read(folder: Path, scores: tuple[Path, ...]) -> None:
     """Print what scores come to, each reader's lines in a file."""
     key = json.loads((folder / KEY).read_text(encoding="utf-8"))
-    for line in _pairs_read(key["pairs"], scores) if "pairs" in key else _page_read(key["messages"], scores):
+    for line in _page_read(key["messages"], scores):
         click.echo(line)
 
 
@@ -179,13 +163,6 @@ def _quoted(text: str) -> str:
     return text.strip().replace("\n", "\n> ").join(("\n\n> ", ""))
 
 
-def _write(out: Path, name: str, blocks: Sequence[str], key: Mapping[str, Any]) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    (out / name).write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-    (out / KEY).write_text(json.dumps(key, ensure_ascii=False, indent=1), encoding="utf-8")
-    click.echo(f"{out / name}: {len(blocks) - 1}; give readers this file alone, and keep {out / KEY} from them")
-
-
 def _page_read(messages: Sequence[Mapping[str, Any]], scores: Sequence[Path]) -> Iterator[str]:
     """Yield a line for each group of messages: mean score with its interval of 95 %, share taken for a machine."""
     given: dict[int, list[tuple[float, bool]]] = defaultdict(list)
@@ -224,21 +201,6 @@ def _page_read(messages: Sequence[Mapping[str, Any]], scores: Sequence[Path]) ->
 def _part(kind: str, name: str) -> Callable[[Mapping[str, Any]], str]:
     """Return what groups the messages of one kind, so that each part of ours has its anchor beside it."""
     return lambda each: str(each[name]) if each["kind"] == kind else ""
-
-
-def _pairs_read(key: Sequence[Mapping[str, Any]], scores: Sequence[Path]) -> Iterator[str]:
-    """Yield how often ours was taken for the person's."""
-    taken: dict[str, list[bool]] = defaultdict(list)
-    for path in scores:
-        for line in _lines(path, "number", "person"):
-            if not 1 <= line["number"] <= len(key) or line["person"] not in ("A", "B"):
-                raise UsageError(f"{path}: {line} is no choice of A or B for a pair of the page")
-            each = key[line["number"] - 1]
-            for name in ("all", each["domain"], each["evolved"]):
-                taken[name].append(line["person"] == each["ours"])
-    for name, choices in taken.items():
-        low, high = wilson(sum(choices), len(choices))
-        yield f"{name:<24}{sum(choices):>5} of {len(choices):<5}{fmean(choices):>6.0%}  {low:.0%} to {high:.0%}"
 
 
 def _interval(values: Sequence[float]) -> str:

@@ -4,16 +4,15 @@
 
 SmolLM2-135M is fine-tuned on golden trajectories of a small domain, and plays tasks that it has not seen: of known
 intents (another seed of the same domain), and of intents that no training task has. Beside it stand the model before
-training, one that learned from trajectories of other tasks than those that it read, some that read fewer, some that
-read what a weaker verifier admits, or one kind of task alone, and some that went on with GRPO. What is done is not
-made again.
+training, one that learned from trajectories of other tasks than those that it read, some that read fewer, and some that
+went on with GRPO. What is done is not made again.
 
 On a GPU everything is larger (research/gpu-run is a shorter one):
 
     python -m research.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
         --out docs/results/tools_gpu --work var/tool-experiments-gpu \\
         --grpo training/configs/smollm2_grpo_gpu.yaml --datasets 9 --most 3000 --control 3000 --seeds 3 --fewer 100 \\
-        --fewer 1000 --weaker 1000 --closed whole-0 --played 80 --at-once 2
+        --fewer 1000 --closed whole-0 --played 80 --at-once 2
 
 Of 80 GB, each model that is fine-tuned takes 16, and each benchmark that is played up to 16; with two runs at one time
 there are four of these at most.
@@ -248,13 +247,8 @@ def machine() -> str:
 @click.option(
     "--control", type=click.IntRange(1), default=FEWER, show_default=True, help="Conversations of the control."
 )
-@click.option("--weaker", type=click.IntRange(1), help="Conversations of runs that a weaker verifier admits.")
-@click.option(
-    "--varied", type=click.IntRange(1), help="Tasks of runs that read plain ones, evolved ones, other orders."
-)
 @click.option("--closed", multiple=True, metavar="RUN", help="A run that goes on with GRPO, such as whole-0.")
 @click.option("--closed-seeds", type=click.IntRange(1), default=1, show_default=True, help="Of each such run.")
-@click.option("--rows", is_flag=True, help="Each such run also with a reward that looks at the rows alone.")
 @click.option("--only", multiple=True, metavar="RUN", help="Runs that are made.  [default: all]")
 @click.option(
     "--tasks", type=click.IntRange(1), default=TASKS, show_default=True, help="Tasks of each dataset that is read."

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
-from research.let_through import let_through, verifier_named
 from research.spread import WHOLE
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.exports.golden import golden_trajectories
-from toolscale.records.task import is_evolved
 from training.checkpoint import check_folder
 from training.config import Config, RunSettings, SftConfig
 from training.config_file import read_config
@@ -29,14 +25,9 @@ from training.starting import run_program, write_json
 MODEL, TRAINED, OTHER = "model", "trained", "other"
 """Folders: the model that runs begin with, the dataset that they read, and one of another seed."""
 OTHER_SEED = 1
-GOLDEN = "golden"
-UNTRAINED, SHUFFLED, CLOSED, ROWS = "untrained", "shuffled", "grpo", "rows"
-WEAKER = ("state only", "names of calls")
-"""Verifiers that overlook something (docs/measurements/verifier.md), and admit what a run reads."""
-VARIED = ("plain", "evolved", "orders")
-"""Tasks as their intents are written; evolved ones; tasks that are read in other orders of their calls too."""
-ORDERS = 2
-"""Other orders of one task, at most."""
+GOLDEN = "golden.jsonl"
+"""The file that all runs read from."""
+UNTRAINED, SHUFFLED, CLOSED = "untrained", "shuffled", "grpo"
 
 
 @dataclass(frozen=True)
@@ -48,12 +39,8 @@ class Run:
     conversations: int | None = None
     shuffled: bool = False
     """Each trajectory stands after the request of another task."""
-    source: str = GOLDEN
-    """What it reads, without the ending .jsonl."""
     begins: str | None = None
     """GRPO from the model of this run; else SFT from the model before training."""
-    verifier: Literal["whole", "rows"] = "whole"
-    """What grades the attempts of GRPO."""
     beside: str | None = None
     """The run whose figures its own are compared with; none: the first whole one."""
 
@@ -74,16 +61,10 @@ class Series:
     """Conversations of the runs that read fewer."""
     control: int | None = None
     """Conversations of the control; none: as many as the whole runs."""
-    weaker: int | None = None
-    """Conversations of the runs that a weaker verifier admits; none: there are no such runs."""
-    varied: int | None = None
-    """Tasks of the runs that read plain ones, evolved ones, and other orders of calls; none: there are no such runs."""
     closed: tuple[str, ...] = ()
     """The runs that go on with GRPO."""
     closed_seeds: int = 1
     """Of each of these."""
-    rows: bool = False
-    """Each of these once more, graded by the rows alone."""
 
     def runs(self) -> list[Run]:
         """All runs, the most telling first: a stop leaves the better part of the table. A run that goes on from another
@@ -91,9 +72,7 @@ class Series:
         of them. The model before training comes last: it makes no right call, and talks longest."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
-        weaker = [self._drawn(name, self.weaker) for name in WEAKER if self.weaker is not None]
-        varied = [self._drawn(name, self.varied) for name in VARIED if self.varied is not None]
-        made = [whole[0], self._control(), *weaker, *fewer, *varied, *whole[1:]]
+        made = [whole[0], self._control(), *fewer, *whole[1:]]
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
             raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
@@ -104,22 +83,15 @@ class Series:
         return [*planned, *waiting, Run(UNTRAINED)]
 
     def _closed(self, name: str) -> list[Run]:
-        """What goes on from a run with GRPO: each seed, and beside it the same seed with the weaker reward."""
-        made = list[Run]()
-        for seed in range(self.closed_seeds):
-            whole = f"{name}-{CLOSED}" + (f"-{seed}" if seed else "")
-            made.append(Run(whole, seed, begins=name, beside=name))
-            if self.rows:
-                made.append(Run(f"{whole}-{ROWS}", seed, begins=name, verifier="rows", beside=whole))
-        return made
+        """What goes on from a run with GRPO: each seed."""
+        return [
+            Run(f"{name}-{CLOSED}" + (f"-{seed}" if seed else ""), seed, begins=name, beside=name)
+            for seed in range(self.closed_seeds)
+        ]
 
     def _control(self) -> Run:
         beside = f"{self.control}-0" if self.control in self.fewer else None
         return Run(f"{SHUFFLED}-0", 0, self.control or self.most, shuffled=True, beside=beside)
-
-    def _drawn(self, name: str, count: int | None) -> Run:
-        """A run that reads so many tasks of its own source, to be compared with one that reads as many golden ones."""
-        return Run(f"{name}-0", source=f"{name}-{count}", beside=f"{count}-0" if count in self.fewer else None)
 
 
 def chosen(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
@@ -171,40 +143,10 @@ def golden_of(folders: Iterable[Path], others: Path, decoys: int | None) -> Iter
 
 
 def prepare_conversations(series: Series, work: Path) -> None:
-    """Write what the runs read from, unless it is there: all golden conversations, what weaker verifiers admit, and
-    some kinds of tasks apart. Beside what is not all golden stands how much of it is wrong."""
-    decoys = read_config(series.sft, SftConfig).decoys
-    folders = trained_datasets(series, work)
-    _prepare(work / f"{GOLDEN}.jsonl", lambda: golden_of(folders, work / OTHER, decoys))
-    for name in WEAKER if series.weaker is not None else ():
-        stem = f"{name}-{series.weaker}"
-        if not (work / f"{stem}.jsonl").exists():
-            drawn = list(islice(let_through(work / TRAINED, verifier_named(name), 0), series.weaker))
-            write_json(work / f"{stem}.json", {"wrong": sum(each.wrong for each in drawn)})
-            _write_lines(work / f"{stem}.jsonl", (each.conversation for each in drawn))
-    if series.varied is None:
-        return
-    for name in VARIED:
-        wanted = partial(varied_conversations, work / TRAINED, name, series.varied)
-        _prepare(work / f"{name}-{series.varied}.jsonl", wanted)
-
-
-def varied_conversations(folder: Path, name: str, tasks: int) -> Iterator[Conversation]:
-    """Yield the golden conversations of the first tasks of a kind (VARIED)."""
-    orders = name == "orders"
-    wanted = (
-        golden
-        for golden in golden_trajectories(folder, ("train",), others=ORDERS if orders else 0)
-        if orders or is_evolved(golden.task.candidate.evolutions) == (name == "evolved")
-    )
-    for golden in islice(wanted, tasks):
-        for version in golden.versions:
-            yield {"messages": version.messages, "tools": list(version.tools)}
-
-
-def _prepare(path: Path, make: Callable[[], Iterable[Conversation]]) -> None:
+    """Write what the runs read from, unless it is there: all golden conversations."""
+    path, decoys = work / GOLDEN, read_config(series.sft, SftConfig).decoys
     if not path.exists():
-        _write_lines(path, make())
+        _write_lines(path, golden_of(trained_datasets(series, work), work / OTHER, decoys))
 
 
 def model_of(run: Run, work: Path) -> Path:
@@ -240,7 +182,7 @@ def closed_loop(run: Run, series: Series, work: Path) -> Config:
     """The configuration of a run of GRPO."""
     config: Config = read_config(series.grpo, Config)
     folders = tuple(str(folder) for folder in trained_datasets(series, work))
-    data = config.data.model_copy(update={"datasets": folders, "verifier": run.verifier})
+    data = config.data.model_copy(update={"datasets": folders})
     return _beginning(config, run, work / str(run.begins) / "model", {"data": data})
 
 
@@ -251,11 +193,9 @@ def _beginning(config: RunSettings, run: Run, model: Path, update: Mapping[str, 
 
 def write_conversations(run: Run, work: Path) -> None:
     """Write what a run of SFT reads, and beside it how many of these are not the golden trajectory of their task."""
-    read = list(read_conversations(work / f"{run.source}.jsonl"))
+    read = list(read_conversations(work / GOLDEN))
     read = (exchanged(read, run.seed) if run.shuffled else read)[: run.conversations]
-    wrong, told = len(read) if run.shuffled else 0, work / f"{run.source}.json"
-    if told.exists():
-        wrong = json.loads(told.read_text(encoding="utf-8"))["wrong"]
+    wrong = len(read) if run.shuffled else 0
     _write_lines(work / run.name / "conversations.jsonl", read)
     write_json(work / run.name / "read.json", {"conversations": len(read), "wrong": wrong})
 

@@ -233,9 +233,6 @@ class DataSettings(Settings):
     """Dataset folders of `toolscale synthesize`, whose training split gives the environment tasks."""
     domains: dict[str, int] = Field(default_factory=dict)
     """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
-    verifier: Literal["whole", "rows"] = "whole"
-    """What environment tasks are graded by in training; `rows`: by the rows at the end alone, and the answer is not
-    read. It is there to show what a weaker verifier teaches. Evaluation is by the whole one."""
     wording: Literal["train", "test"] = "train"
     """The split from which questions and wishes come. Its words are by other people than those of the other split."""
     wish_words: Literal["plain", "train", "test"] | None = None

@@ -26,20 +26,8 @@ from toolscale.preferences.worded import WordedPreferences
 from toolscale.questions.corpus import write_corpus
 from toolscale.questions.generate import two_step_question
 from toolscale.questions.parquet import load_questions
-from toolscale.records import (
-    Catalogue,
-    ExpertSpec,
-    Grade,
-    Preference,
-    Question,
-    Reading,
-    RolloutTask,
-    Split,
-    Task,
-    ToolCall,
-)
+from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Split, Task
 from toolscale.rollout.bench import Bench
-from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import check_gradable
 from toolscale.rollout.offering import (
     ALIASES,
@@ -51,26 +39,14 @@ from toolscale.rollout.offering import (
     TaskSource,
     generated,
 )
-from toolscale.verify.readings import NO_READINGS
 from training.config import DataSettings
 
 LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
-_EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0, "verifier": "whole"}
+_EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0}
 """Settings that only training has, as they are where something is measured: no expert is invented, no user comes
-oftener than by chance, or in other words than those that are asked for, and the whole verifier grades."""
-
-
-class RowsOnly(Domain):
-    """A domain whose grades look at the rows at the end alone, as the verifier "state only" does."""
-
-    def grade(
-        self, task: Task, calls: Sequence[ToolCall], answer: str, readings: Mapping[str, Reading] = NO_READINGS
-    ) -> Grade:
-        """The grade of the whole verifier, with a score of 1 wherever the rows are right."""
-        graded = super().grade(task, calls, answer, readings)
-        return graded.model_copy(update={"score": int(graded.execution_correct), "undecided": False})
+oftener than by chance, or in other words than those that are asked for."""
 
 
 class Tasks(Protocol):
@@ -107,7 +83,7 @@ def open_work(settings: DataSettings, split: Split = "train", judge: JudgeSettin
     read final messages; without one there may be no task that ends in one.
     """
     catalogue = load_catalogue(Path(settings.catalogue))
-    tasks, domains = open_domains(settings.datasets, split, make=RowsOnly if settings.verifier == "rows" else Domain)
+    tasks, domains = open_domains(settings.datasets, split)
     check_gradable(tasks if settings.mixture.get(TOOLS) else (), judge, "data.datasets")
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))

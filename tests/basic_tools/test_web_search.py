@@ -73,6 +73,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    monkeypatch.setattr("toolscale.basic_tools.web_search.FIRST_WAIT", 0.01)
     server = Engine()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

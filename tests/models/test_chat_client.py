@@ -52,6 +52,7 @@ T = TypeVar("T")
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
 
 
 def request(text: str = "Name a pet.", **rest: Any) -> ChatRequest:
@@ -149,10 +150,10 @@ def test_what_may_pass_is_tried_again(tmp_path: Path, fault: str) -> None:
 
 
 def test_a_server_that_asks_to_wait_is_asked_again_after_that(tmp_path: Path) -> None:
-    with chat_server(Answer(b"{}", 429, {"Retry-After": "2"}), counted("Rex")) as server:
+    with chat_server(Answer(b"{}", 429, {"Retry-After": "0.5"}), counted("Rex")) as server:
         began = time.monotonic()
         reply, _ = run(server, tmp_path / "replies", lambda client: client.ask(request()))
-    assert reply.content == "Rex" and 2 <= time.monotonic() - began < 5
+    assert reply.content == "Rex" and 0.5 <= time.monotonic() - began < 5
 
 
 def test_with_faults_in_one_of_five_all_come_back_with_few_more_requests(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_with_faults_in_one_of_five_all_come_back_with_few_more_requests(tmp_pat
         assert client.ledger.total().failures == len(server.asked) - 200
 
 
-def test_a_server_that_stays_down_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_stays_down_is_one_line(tmp_path: Path) -> None:
     with chat_server(Answer(b"{}", 503)) as server, pytest.raises(ModelUnavailableError) as caught:
         run(server, tmp_path / "replies", lambda client: shortened(client).ask(request()))
     assert str(caught.value).endswith(
@@ -241,10 +242,7 @@ def test_a_setting_makes_every_reply_with_tools_a_call(tmp_path: Path) -> None:
     assert [asked.get("tool_choice") for asked in server.asked] == [None, "required", None]
 
 
-def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
+def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(tmp_path: Path) -> None:
     garbled = Answer(b'{"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}')
     seen: list[ChatClient] = []
 
@@ -399,10 +397,8 @@ ZEROS = {"prompt_tokens": 0, "completion_tokens": 0}
     ids=["none", "zeros", "nothing written", "half", "garbled", "garbled and counted", "silent", "cut", "busy"],
 )
 def test_what_a_server_did_not_count_is_booked_at_all_that_it_can_cost(
-    tmp_path: Path, answers: list[Answer], spent: float, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, answers: list[Answer], spent: float
 ) -> None:
-    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
-
     async def work(client: ChatClient) -> ChatReply:
         client.model = ChatModel(client.model.endpoint.model_copy(update={"timeout_s": 0.3}), client.model.price)
         return await client.ask(request())
@@ -413,11 +409,8 @@ def test_what_a_server_did_not_count_is_booked_at_all_that_it_can_cost(
 
 
 @pytest.mark.parametrize("answer", [Answer(BAD), Answer(b"{", cut=True), said("x" * 400), said("x", usage=ZEROS)])
-def test_a_cap_holds_whatever_a_server_leaves_out(
-    tmp_path: Path, answer: Answer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cap_holds_whatever_a_server_leaves_out(tmp_path: Path, answer: Answer) -> None:
     """By its own count, each request costs all that it can."""
-    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
 
     async def all_of(client: ChatClient) -> list[Any]:
         asked = (client.ask(request(f"pet {number}")) for number in range(9))

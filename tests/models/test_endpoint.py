@@ -34,6 +34,7 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_KEY", KEY)
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
 
 
 def expert(base_url: str, **options: Any) -> EndpointExpert:
@@ -134,20 +135,20 @@ def test_a_server_that_is_down_is_an_error_of_the_reply() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        assert ask(url, deadline_s=2.0) == failed(
-            "no answer in 2 s: the connection failed (All connection attempts failed)"
+        assert ask(url, deadline_s=1.0) == failed(
+            "no answer in 1 s: the connection failed (All connection attempts failed)"
         )
 
 
 def test_a_deadline_that_is_reached_says_what_happened_last() -> None:
     with chat_server(Answer(held=True)) as server:
         assert ask(server.base_url, deadline_s=0.3) == failed("no answer in 0.3 s: it was silent", lost=1)
-        told = ask(server.base_url, deadline_s=2.0, timeout_s=0.3)
+        told = ask(server.base_url, deadline_s=1.0, timeout_s=0.3)
         lost = told.output_tokens // MOST_TOKENS
-        assert told == failed("no answer in 2 s: a request had no answer after 0.3 s", lost=lost)
+        assert told == failed("no answer in 1 s: a request had no answer after 0.3 s", lost=lost)
         assert lost >= len(server.asked) - 1 > 0  # one that a busy machine sent too late counts too
     with chat_server(Answer(status=500), Answer(held=True)) as server:
-        assert ask(server.base_url, deadline_s=3.0) == failed("no answer in 3 s: it answered 500", lost=1)
+        assert ask(server.base_url, deadline_s=1.0) == failed("no answer in 1 s: it answered 500", lost=1)
 
 
 def test_a_server_that_asks_to_wait_past_the_deadline_is_not_waited_for() -> None:

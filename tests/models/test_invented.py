@@ -12,7 +12,7 @@ from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.invented import invented_experts
 from toolscale.models.pricing import price_of
 from toolscale.records import CATEGORIES, Price
-from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, TaskSource
 
 ROOT = Path(__file__).parents[2]
 PAPER = load_catalogue(ROOT / "experts" / "paper.yaml")
@@ -79,7 +79,7 @@ def test_they_depend_on_the_seed_alone_and_more_of_them_begin_with_the_same() ->
 
 def test_a_share_of_the_tasks_is_offered_invented_experts_at_their_own_prices() -> None:
     invented = invented_experts(PAPER, PRICES, 40)
-    source = rollout_tasks("train", 0, {"code": 1}, Offering(PAPER, PRICES, invented=invented, invented_share=0.3))
+    source = TaskSource(Offering(PAPER, PRICES, invented=invented, invented_share=0.3), "train", 0, {"code": 1})
     prices = {spec.name: (spec.price.input, spec.price.output) for spec in invented.experts}
     tasks = [source[number] for number in range(600)]
     theirs = [task for task in tasks if any(offered.expert in prices for offered in task.experts)]
@@ -95,8 +95,8 @@ def test_without_a_share_tasks_are_as_they_were() -> None:
     plain, given = (
         Offering(PAPER, PRICES, invented=invented) for invented in (None, invented_experts(PAPER, PRICES, 40))
     )
-    assert [rollout_tasks("train", 0, {"code": 1}, each)[7] for each in (plain, given)] == [
-        rollout_tasks("train", 0, {"code": 1}, plain)[7]
+    assert [TaskSource(each, "train", 0, {"code": 1})[7] for each in (plain, given)] == [
+        TaskSource(plain, "train", 0, {"code": 1})[7]
     ] * 2
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toolscale.cli import main
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.descriptions import with_descriptions
-from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, TaskSource
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "experts" / "paper.yaml"
@@ -86,7 +86,7 @@ def test_a_catalogue_that_is_described_keeps_all_else_and_its_cards_say_it(
         spec.description and spec.description.endswith(' of 6: "sums", it\'s #1. Weak: none.') for spec in new.experts
     )
     assert {body["model"] for body in server.asked} == {"m"} and len(server.asked) == len(old.experts)
-    task = rollout_tasks("train", 0, {"arithmetic": 1}, Offering(new, load_price_lists(ROOT / "experts" / "prices")))[0]
+    task = TaskSource(Offering(new, load_price_lists(ROOT / "experts" / "prices")), "train", 0, {"arithmetic": 1})[0]
     assert all(offered.card.startswith("Right in ") for offered in task.experts)
 
 

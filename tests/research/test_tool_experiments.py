@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -13,13 +12,11 @@ from typing import Any
 import pytest
 
 from eval.statistics import wilson
-from research.let_through import let_through, verifier_named
 from research.reference_share import made, reference_differences, reference_shares, right_of_unread, strays, told
 from research.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from research.tool_runs import (
     OTHER,
     TRAINED,
-    VARIED,
     Run,
     Series,
     chosen,
@@ -27,7 +24,6 @@ from research.tool_runs import (
     golden_of,
     prepare_conversations,
     trained_datasets,
-    varied_conversations,
     write_conversations,
 )
 from toolscale.dataset.columns import task_of
@@ -38,7 +34,6 @@ from toolscale.errors import TrainingError, UsageError
 from toolscale.exports.golden import golden_trajectories
 from toolscale.pipeline import synthesize
 from toolscale.records import Rollout, Split, Task, ToolCall
-from toolscale.records.task import is_evolved
 from training.config import SftConfig
 from training.config_file import read_config
 from training.conversations import golden_conversations, read_conversations
@@ -63,9 +58,8 @@ def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_tog
 
 
 def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
-    names = [run.name for run in Series(SFT, PLAYED, seeds=3, weaker=50, varied=40, closed=("100-0",)).runs()]
-    first = ["whole-0", "shuffled-0", "state only-0", "names of calls-0", "100-0", "plain-0", "100-0-grpo"]
-    assert names == [*first, "evolved-0", "orders-0", "whole-1", "whole-2", "untrained"]
+    names = [run.name for run in Series(SFT, PLAYED, seeds=3, closed=("100-0",)).runs()]
+    assert names == ["whole-0", "shuffled-0", "100-0", "whole-1", "100-0-grpo", "whole-2", "untrained"]
     last = Series(SFT, PLAYED, closed=("100-0",)).runs()
     assert [run.name for run in last] == ["whole-0", "shuffled-0", "100-0", "100-0-grpo", "untrained"]
 
@@ -77,14 +71,12 @@ def test_the_control_may_read_fewer_and_is_compared_with_the_run_that_read_as_ma
     assert first == Run("shuffled-0", conversations=160, shuffled=True)
 
 
-def test_grpo_goes_on_with_each_seed_and_with_a_reward_that_looks_at_the_rows_alone() -> None:
-    runs = Series(SFT, PLAYED, fewer=(), closed=("whole-0",), closed_seeds=2, rows=True).runs()
-    told = {run.name: (run.seed, run.begins, run.verifier, run.beside) for run in runs if run.begins}
+def test_grpo_goes_on_with_each_seed() -> None:
+    runs = Series(SFT, PLAYED, fewer=(), closed=("whole-0",), closed_seeds=2).runs()
+    told = {run.name: (run.seed, run.begins, run.beside) for run in runs if run.begins}
     assert told == {
-        "whole-0-grpo": (0, "whole-0", "whole", "whole-0"),
-        "whole-0-grpo-rows": (0, "whole-0", "rows", "whole-0-grpo"),
-        "whole-0-grpo-1": (1, "whole-0", "whole", "whole-0"),
-        "whole-0-grpo-1-rows": (1, "whole-0", "rows", "whole-0-grpo-1"),
+        "whole-0-grpo": (0, "whole-0", "whole-0"),
+        "whole-0-grpo-1": (1, "whole-0", "whole-0"),
     }
     assert [run.name for run in chosen(runs, ("whole-0-grpo-1",))] == ["whole-0", "whole-0-grpo-1"]
     assert chosen(runs, ()) == runs
@@ -95,9 +87,8 @@ def test_grpo_goes_on_with_each_seed_and_with_a_reward_that_looks_at_the_rows_al
 
 
 def test_a_run_is_compared_with_one_that_read_as_much() -> None:
-    runs = Series(SFT, PLAYED, most=240, weaker=240, varied=100, closed=("100-0",)).runs()
-    beside = {run.name: run.beside for run in runs if run.beside}
-    assert beside == {**{f"{name}-0": "100-0" for name in VARIED}, "100-0-grpo": "100-0"}  # all others: the first
+    runs = Series(SFT, PLAYED, most=240, closed=("100-0",)).runs()
+    assert {run.name: run.beside for run in runs if run.beside} == {"100-0-grpo": "100-0"}  # all others: the first
 
 
 def test_a_run_that_goes_on_from_none_of_the_others_is_refused() -> None:
@@ -105,29 +96,10 @@ def test_a_run_that_goes_on_from_none_of_the_others_is_refused() -> None:
         Series(SFT, PLAYED, closed=("300-0",)).runs()
 
 
-def test_a_weaker_verifier_lets_wrong_trajectories_through_and_the_whole_one_the_golden_ones_alone(
-    mock_dataset: Path,
-) -> None:
-    golden = list(golden_conversations(mock_dataset))
-    whole = list(let_through(mock_dataset, verifier_named("full"), seed=0))
-    assert [each.conversation for each in whole] == golden and not any(each.wrong for each in whole)
-    weak = list(let_through(mock_dataset, verifier_named("names of calls"), seed=0))
-    differing = [each.conversation != right for each, right in zip(weak, golden, strict=True)]
-    assert [each.wrong for each in weak] == differing and any(differing) and not all(differing)
-    asked = [talk["messages"][:2] for talk in golden]
-    assert [each.conversation["messages"][:2] for each in weak] == asked
-    assert list(let_through(mock_dataset, verifier_named("names of calls"), seed=0)) == weak
-
-
-def test_an_unknown_verifier_is_refused_with_the_names_of_those_there_are() -> None:
-    with pytest.raises(UsageError, match="there is no verifier 'strict': give one of 'full', 'state only'"):
-        verifier_named("strict")
-
-
 def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     (tmp_path / TRAINED).symlink_to(mock_dataset)
     synthesize("mock", tmp_path / OTHER, tasks=3, seed=1)
-    prepare_conversations(Series(SFT, PLAYED, weaker=8), tmp_path)
+    prepare_conversations(SERIES, tmp_path)
     golden = list(golden_of([mock_dataset], tmp_path / OTHER, None))
     wanted = {
         Run("whole-0"): (golden, 0),
@@ -139,14 +111,6 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
         assert list(read_conversations(tmp_path / run.name / "conversations.jsonl")) == conversations
         read = {"conversations": len(conversations), "wrong": wrong}
         assert json.loads((tmp_path / run.name / "read.json").read_text()) == read
-    weak = Run("state only-0", source="state only-8")
-    write_conversations(weak, tmp_path)
-    drawn = list(islice(let_through(mock_dataset, verifier_named("state only"), 0), 8))
-    assert list(read_conversations(tmp_path / weak.name / "conversations.jsonl")) == [
-        each.conversation for each in drawn
-    ]
-    told = json.loads((tmp_path / weak.name / "read.json").read_text())
-    assert told == {"conversations": 8, "wrong": sum(each.wrong for each in drawn)}
 
 
 def test_of_several_datasets_each_request_is_read_once_and_none_that_is_played(
@@ -164,26 +128,6 @@ def test_of_several_datasets_each_request_is_read_once_and_none_that_is_played(
     found = [each["messages"][1]["content"] for each in golden_of([mock_dataset, more, more], other, None)]
     assert found == [request for request in asked if request not in played]
     assert list(golden_of([other], other, None)) == []
-
-
-def test_one_kind_of_task_can_be_read_alone_or_in_other_orders_too(tmp_path: Path) -> None:
-    synthesize(DOMAIN, tmp_path, tasks=16, seed=0, turns="single")
-    golden, tasks = list(golden_conversations(tmp_path)), tasks_of(tmp_path, "train")
-    evolved = [is_evolved(task.candidate.evolutions) for task in tasks]
-    read = {name: list(varied_conversations(tmp_path, name, 5)) for name in VARIED}
-    assert read["plain"] == [each for each, made in zip(golden, evolved, strict=True) if not made][:5]
-    assert read["evolved"] == [each for each, made in zip(golden, evolved, strict=True) if made][:5]
-    everything = list(varied_conversations(tmp_path, "orders", len(golden)))
-    added = [each for each in everything if each not in golden]
-    assert [each for each in everything if each in golden] == golden and added
-    asked = [talk["messages"][:2] for talk in golden]
-    for talk in added:
-        same = golden[asked.index(talk["messages"][:2])]
-        assert sorted(map(calls_in, talk["messages"])) == sorted(map(calls_in, same["messages"]))
-
-
-def calls_in(message: Any) -> str:
-    return str([(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()])
 
 
 def test_each_golden_call_counts_as_often_as_the_task_makes_it(mock_dataset: Path) -> None:

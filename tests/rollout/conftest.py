@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -12,6 +13,7 @@ from toolscale.environment.population import populate
 from toolscale.environment.world import World
 from toolscale.records import Answer, FramesSpec, Task, Turns
 from toolscale.rollout.domain import Domain
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
 
@@ -39,34 +41,36 @@ def form_tasks() -> list[Task]:
 
 @pytest.fixture(scope="session")
 def dialogue_tasks() -> list[Task]:
-    """Sixteen accepted dialogues of finance, the first ones of seed 0."""
-    return first_tasks("dialogue", "message", "finance", 16)
+    """Eight accepted dialogues of finance, the first ones of seed 0."""
+    return first_tasks("dialogue", "message", "finance")
 
 
 @pytest.fixture(scope="session")
 def form_dialogues() -> list[Task]:
-    """Eight accepted dialogues of finance that a form answers."""
-    return first_tasks("dialogue", "form", "finance", 8)
+    """Four accepted dialogues of finance that a form answers."""
+    return first_tasks("dialogue", "form", "finance", 4)
 
 
 @pytest.fixture(scope="session")
 def returning_tasks() -> list[Task]:
-    """Eight accepted dialogues of finance in which the person comes back with another matter."""
-    return first_tasks("dialogue", "form", "finance", 8, returning=True)
+    """Four accepted dialogues of finance in which the person comes back with another matter."""
+    return first_tasks("dialogue", "form", "finance", 4, returning=True)
 
 
-def as_written(environment: Environment) -> Environment:
-    """An environment without frames, in which nobody is signed in."""
+@cache
+def as_written(domain: str) -> tuple[Environment, Rows]:
+    """A domain without frames, in which nobody is signed in, and its rows."""
+    environment = load_environment(domain)
     world = environment.spec.world.model_copy(update={"signed_in": 0})
-    return replace(environment, spec=environment.spec.model_copy(update={"frames": FramesSpec(), "world": world}))
+    spec = environment.spec.model_copy(update={"frames": FramesSpec(), "world": world})
+    return replace(environment, spec=spec), populate(environment)
 
 
 def first_tasks(
     turns: Turns, answer: Answer, domain: str = "mock", count: int = 8, *, returning: bool = False
 ) -> list[Task]:
     """The first accepted tasks; `returning`: those whose person comes back with another matter, and no others."""
-    environment = as_written(load_environment(domain))
-    rows = populate(environment)
+    environment, rows = as_written(domain)
     judge, source = (
         Judge(environment, rows, audit_share=0, replica=False),
         CandidateSource(environment, World(environment, rows)),

@@ -55,7 +55,7 @@ def chat_server(say: Say) -> Iterator[Endpoint]:
             """Say nothing."""
 
     server = _Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield Endpoint(base_url=f"http://127.0.0.1:{server.server_port}/v1", model="m", timeout_s=300, deadline_s=300)

@@ -13,7 +13,7 @@ from toolscale.environment.builtins import calculate
 from toolscale.errors import UsageError
 from toolscale.models.pricing import expected_cost, expected_latency
 from toolscale.records import Limits, Rollout, RolloutTask, Task
-from toolscale.rollout.actions import GIVE_UP, Action, Outcome, actions, expected_figures, references
+from toolscale.rollout.actions import BASIC_FIGURES, GIVE_UP, Action, Outcome, actions, expected_figures, references
 from toolscale.rollout.bench import Bench
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.groups import run_rollouts
@@ -74,16 +74,14 @@ def test_outcomes_are_what_rollouts_show() -> None:
 
 def test_means_are_those_of_the_catalogue() -> None:
     for offered, spec in zip(OFFERED, CATALOGUE.experts, strict=True):
-        outcomes = expected_figures(
-            sums(), Action("expert", offered.alias), CATALOGUE, turn_cost=0.25, turn_latency=0.5
-        )
+        outcomes = expected_figures(sums(), Action("expert", offered.alias), CATALOGUE)
         mean = [
             math.fsum(outcome.probability * value for outcome in outcomes for value in [outcome[part]])
             for part in (1, 2, 3)
         ]
         tokens = math.ceil(len(sums().question.text) / 4)  # type: ignore[union-attr]
         cost, latency = expected_cost(spec, spec.price, "arithmetic", tokens), expected_latency(spec, "arithmetic")
-        assert mean == pytest.approx([spec.skills["arithmetic"], 0.25 + cost, 0.5 + latency])
+        assert mean == pytest.approx([spec.skills["arithmetic"], cost, latency])
 
 
 def test_references_are_the_dearest_and_the_slowest_answer() -> None:
@@ -169,12 +167,12 @@ def test_a_question_of_two_steps_wants_both_tools_one_after_the_other() -> None:
     assert asked is not None
     changed = asked.model_copy(update={"snippet": "n - 23", "lookup": "Lamp 7", "fact": "35", "answer": "12"})
     task = sums(5, question=changed, basic_tools=("python", "local_search"), experts=())
-    both = Action("search_then_python")
+    both, both_tools = Action("search_then_python"), ("local_search", "python")
     assert actions(task) == [both] and tools_first(strongest(CATALOGUE))(task, 0) == both
     assert actions(sums(5, question=changed, experts=())) == []
-    figures = {"python": (0.0000083, 1.0), "local_search": (0.000002, 0.5)}
-    assert expected_figures(task, both, CATALOGUE, turn_cost=0.1, turn_latency=0.25, basic=figures) == [
-        Outcome(1.0, True, pytest.approx(0.3000103), 2.25, ("local_search", "python"))
+    cost, seconds = (sum(BASIC_FIGURES[name][part] for name in both_tools) for part in (0, 1))
+    assert expected_figures(task, both, CATALOGUE) == [
+        Outcome(1.0, True, pytest.approx(cost), pytest.approx(seconds), both_tools)
     ]
     bench = Bench(EXPERTS, {"python": Lines(), "local_search": Search()})
     [[found]] = asyncio.run(run_rollouts([task], ScriptedPolicy("one", lambda task, sample: both), bench, 1))

@@ -15,7 +15,7 @@ from toolscale.records import Rollout
 from toolscale.rollout.actions import Action, expected_figures
 from toolscale.rollout.bench import Bench
 from toolscale.rollout.groups import run_rollouts
-from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, TaskSource
 from toolscale.rollout.scripted import ScriptedPolicy, strongest, tools_first
 
 
@@ -33,7 +33,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, BasicT
 )
 def test_tools_find_what_a_question_lets_them_find(tools: dict[str, BasicTool], category: str, tool: str) -> None:
     offering = Offering(CATALOGUE, most=3, basic_tools=("python", "local_search"), basic_share=1.0, denied_share=0.0)
-    source = rollout_tasks("test", 0, {category: 1}, offering)
+    source = TaskSource(offering, "test", 0, {category: 1})
     tasks = [source[number] for number in range(12)]
     policy = ScriptedPolicy("tools first", tools_first(strongest(CATALOGUE)))
     groups = asyncio.run(run_rollouts(tasks, policy, Bench(EXPERTS, tools), 1))

@@ -17,6 +17,13 @@ from toolscale.records import Endpoint, Rollout
 from toolscale.rollout.chat_policy import ChatPolicy
 
 Answered = tuple[int, str]
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
+
+
 CALCULATES = call("calculator", {"expression": "7 + 1"})
 
 
@@ -193,10 +200,7 @@ def test_a_conversation_that_a_server_refuses_later_fails_one_rollout(tmp_path: 
     assert "it refused (400: the context is full)" in rollout.finding
 
 
-def test_a_server_that_sends_no_message_at_all_fails_one_rollout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
+def test_a_server_that_sends_no_message_at_all_fails_one_rollout(tmp_path: Path) -> None:
     rollout, asked = rollout_of(tmp_path, (200, "<html>"))
     assert (rollout.stop, len(asked)) == ("failed", 6)
     assert rollout.finding.endswith("6 replies to one request cannot be used: it is not JSON that can be read")

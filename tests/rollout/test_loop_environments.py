@@ -36,7 +36,7 @@ from toolscale.rollout.bench import Bench
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import regrade
 from toolscale.rollout.groups import run_rollouts
-from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, TaskSource
 from toolscale.rollout.policy import Message
 from toolscale.rollout.scripted import ScriptedPolicy, at_random
 from training.scoring import task_references
@@ -85,8 +85,8 @@ def test_references_of_an_environment_task_are_those_of_all_its_turns(mock_tasks
 def test_references_count_what_an_expert_reads_before_it_answers(domain: Domain, mock_tasks: list[Task]) -> None:
     """They counted 200 tokens: with long policies a cheap expert cost many references, and a dear one hardly more than
     one."""
-    task = rollout_tasks(
-        "train", 0, {"tools": 1}, Offering(CATALOGUE, most=3), mock_tasks, input_tokens=domain.input_tokens
+    task = TaskSource(
+        Offering(CATALOGUE, most=3), "train", 0, {"tools": 1}, tasks=mock_tasks, input_tokens=domain.input_tokens
     )[0]
     assert task.task is not None
     rollout = play(task, calling(hand_over(task.experts[0].alias)), domain=domain)

@@ -19,7 +19,7 @@ from toolscale.models.simulated import SimulatedExpert
 from toolscale.records import Limits, Question, Task
 from toolscale.rollout.actions import actions, references
 from toolscale.rollout.bench import Bench
-from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, TaskSource
 
 ROOT = Path(__file__).parents[2]
 PAPER = load_catalogue(ROOT / "experts" / "paper.yaml")
@@ -29,11 +29,11 @@ MIXTURE = {"arithmetic": 2.0, "lookup": 1.0, "reasoning": 1.0}
 
 
 def test_a_task_depends_on_seed_split_and_number_alone() -> None:
-    first, second = rollout_tasks("train", 3, MIXTURE, OFFERING), rollout_tasks("train", 3, MIXTURE, OFFERING)
+    first, second = TaskSource(OFFERING, "train", 3, MIXTURE), TaskSource(OFFERING, "train", 3, MIXTURE)
     backwards = [second[number] for number in reversed(range(40))]
     assert [first[number] for number in range(40)] == backwards[::-1]
     assert [task for task, _ in zip(first, range(40), strict=False)] == backwards[::-1]
-    others = [rollout_tasks(split, seed, MIXTURE, OFFERING)[5] for split, seed in (("train", 4), ("test", 3))]  # type: ignore[arg-type]
+    others = [TaskSource(OFFERING, split, seed, MIXTURE)[5] for split, seed in (("train", 4), ("test", 3))]  # type: ignore[arg-type]
     assert len({first[5].model_dump_json(), *(task.model_dump_json() for task in others)}) == 3
 
 
@@ -42,7 +42,7 @@ def test_every_offer_keeps_to_the_dials(number: int, seed: int, style: Any) -> N
     offering = Offering(
         PAPER, PRICES, fewest=2, most=5, style=style, basic_tools=("python", "local_search"), denied_share=0.5
     )
-    task = rollout_tasks("train", seed, MIXTURE, offering)[number]
+    task = TaskSource(offering, "train", seed, MIXTURE)[number]
     specs = {spec.name: spec for spec in PAPER.experts}
     aliases = [offered.alias for offered in task.experts]
     assert 2 <= len(task.experts) <= 5
@@ -63,7 +63,7 @@ def test_every_offer_keeps_to_the_dials(number: int, seed: int, style: Any) -> N
 
 
 def test_aliases_and_numbers_of_experts_say_nothing_about_who_stands_behind_them() -> None:
-    tasks = [rollout_tasks("train", 0, MIXTURE, OFFERING)[number] for number in range(600)]
+    tasks = [TaskSource(OFFERING, "train", 0, MIXTURE)[number] for number in range(600)]
     seats = Counter((offered.expert, offered.alias) for task in tasks for offered in task.experts)
     assert set(seats) == {(spec.name, f"expert-{place}") for spec in PAPER.experts for place in range(1, 7)}
     assert set(Counter(len(task.experts) for task in tasks)) == {2, 3, 4, 5, 6}
@@ -71,10 +71,10 @@ def test_aliases_and_numbers_of_experts_say_nothing_about_who_stands_behind_them
 
 
 def test_the_mixture_is_kept(mock_tasks: list[Task]) -> None:
-    source = rollout_tasks("train", 0, {"arithmetic": 1, "tools": 1}, OFFERING, mock_tasks)
+    source = TaskSource(OFFERING, "train", 0, {"arithmetic": 1, "tools": 1}, tasks=mock_tasks)
     counts = Counter(source[number].category for number in range(1_000))
     assert set(counts) == {"arithmetic", "tools"} and 430 < counts["tools"] < 570
-    only = rollout_tasks("train", 0, {"tools": 1}, OFFERING, mock_tasks)
+    only = TaskSource(OFFERING, "train", 0, {"tools": 1}, tasks=mock_tasks)
     assert sorted(only[number].task.id for number in range(8)) == sorted(task.id for task in mock_tasks)  # type: ignore[union-attr]
     assert only[3].task == only[11].task and only[3].id != only[11].id
     assert all(task.limits.turns == 6 for task in (source[0], only[0]))
@@ -84,7 +84,7 @@ def test_questions_may_come_from_elsewhere() -> None:
     def draw(category: str, split: str, seed: int, number: int) -> Question:
         return question(number).model_copy(update={"category": category})
 
-    assert rollout_tasks("test", 0, {"lookup": 1}, OFFERING, draw_question=draw)[7].question == draw(
+    assert TaskSource(OFFERING, "test", 0, {"lookup": 1}, draw_question=draw)[7].question == draw(
         "lookup", "test", 0, 7
     )
 
@@ -94,11 +94,11 @@ def test_what_is_offered_can_be_set_up() -> None:
         {spec.name: SimulatedExpert(spec) for spec in PAPER.experts},
         {name: Calculator() for name in ("python", "local_search")},
     )
-    task = rollout_tasks("train", 0, MIXTURE, OFFERING)[0]
+    task = TaskSource(OFFERING, "train", 0, MIXTURE)[0]
     tools = bench.setting(task).tools
     described = tools[0]["function"]["description"].splitlines()
     assert described[2:] == [f"{offered.alias}: {offered.card}" for offered in task.experts]
-    compact = rollout_tasks("train", 0, MIXTURE, Offering(PAPER, style="compact"))[0]
+    compact = TaskSource(Offering(PAPER, style="compact"), "train", 0, MIXTURE)[0]
     assert bench.setting(compact).tools[0]["function"]["description"].splitlines()[2:] == [
         offered.card for offered in compact.experts
     ]
@@ -126,4 +126,4 @@ def test_what_is_offered_can_be_set_up() -> None:
 )
 def test_dials_that_cannot_work_are_refused(mixture: dict[str, float], changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        rollout_tasks("train", 0, mixture, Offering(**{"catalogue": PAPER} | changes))
+        TaskSource(Offering(**{"catalogue": PAPER} | changes), "train", 0, mixture)

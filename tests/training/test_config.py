@@ -15,12 +15,11 @@ from toy import make_toy
 
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.models.judging import JudgeSettings
-from toolscale.records import Script, Task
 from toolscale.rollout.offering import generated as draw_question
 from training.checkpoint import check_folder, write_config
 from training.config import Config, DataSettings, OptimizerSettings, SftConfig
 from training.config_file import read_any, read_config
-from training.data import RowsOnly, measured, open_domains, question_source
+from training.data import open_domains, question_source
 from training.engine import read_deepspeed
 from training.judged import shared
 
@@ -169,19 +168,6 @@ def test_a_dataset_without_its_environment_is_refused(mock_dataset: Path, tmp_pa
         Exception, match=r"data.datasets: .* has tasks of 'mock' without their environment .* make or pull it whole"
     ):
         open_domains([str(tmp_path / "bare")])
-
-
-def test_a_weaker_verifier_reads_no_answer_and_grades_in_training_alone(
-    golden_scripts: dict[str, tuple[Task, Script]], mock_dataset: Path, tmp_path: Path
-) -> None:
-    _, weaker = open_domains([str(mock_dataset)], make=RowsOnly)
-    for task, script in golden_scripts.values():
-        assert weaker["mock"].grade(task, script.calls, "I do not know.").score == 1
-        idle = weaker["mock"].grade(task, (), script.answer)
-        assert idle.score == int(idle.execution_correct) == int(not task.row_changes)
-    weaker["mock"].close()
-    settings = read_config(make_toy(tmp_path)).data.model_copy(update={"verifier": "rows"})
-    assert measured(settings).verifier == "whole"
 
 
 def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:

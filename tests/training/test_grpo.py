@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,10 +26,11 @@ from uneven import run_uneven
 from toolscale.errors import StorageError, TrainingError, UsageError
 from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.storage import read_rollouts
-from training.config import RolloutSettings
+from training.config import RolloutSettings, VllmSettings
 from training.config_file import read_config
-from training.grpo import run
+from training.grpo import Trainer, run
 from training.metrics import read_metrics
+from training.processes import rank, run_in_processes
 from training.sampler import local_policy
 
 pytestmark = pytest.mark.filterwarnings(
@@ -142,9 +144,38 @@ def test_a_run_that_is_done_is_not_made_again(config: Path, unbroken: Path) -> N
     assert outcome(unbroken) == before
 
 
-def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_path: Path) -> None:
+class SlowSender:
+    """A server takes its time."""
+
+    def __init__(self, taken: Path):
+        self._taken = taken
+
+    def send(self, described: Any, tensors: Any, version: str) -> None:
+        time.sleep(0.5)
+        self._taken.touch()
+
+
+def train_and_hand_over(pairs: Sequence[Path], taken: Path) -> bool:
+    """Be one of two ranks that train, and then hand over weights: are they taken once this one goes on?"""
+    for config, out in zip(pairs[::2], pairs[1::2], strict=True):
+        run_toy(config, out)
+    trainer: Any = Trainer.__new__(Trainer)
+    trainer.config = SimpleNamespace(vllm=VllmSettings(base_url="http://server"))
+    trainer.engine = SimpleNamespace(described=list, weights=lambda: iter(()))
+    trainer.sender = SlowSender(taken) if rank() == 0 else None
+    trainer.versions, trainer.policy = "run", SimpleNamespace(writer=None)
+    trainer.hand_over(0)
+    if not taken.exists():
+        raise UsageError(f"rank {rank()} began before the server had the weights")
+    return True
+
+
+def test_two_processes_with_unequal_numbers_of_turns_finish_and_none_begins_before_servers_have_all_weights(
+    unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Tasks 1, 3, 5, 7 have an expert and up to three turns, and belong to the second process;
     # those of the first end after one message.
+    monkeypatch.delenv("RANK", raising=False)  # TRL's accelerate, in another test of this process, leaves one behind
     pairs = []
     for stage in ("zero2", "zero3"):
         folder = tmp_path / stage
@@ -152,10 +183,7 @@ def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_
             make_toy(folder, steps=3, deepspeed=f"training/deepspeed/{stage}.json", loss={"batch_tokens": 60}),
             folder / "out",
         ]
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(TOY))
-    process = start(*launcher, *map(str, pairs), DS_ACCELERATOR="cpu")
-    told = process.communicate(timeout=900)[0].decode()
-    assert process.returncode == 0, told[-3000:]
+    assert run_in_processes(2, train_and_hand_over, pairs, tmp_path / "taken")
     alone = read_metrics(unbroken / "metrics.jsonl")
     for out in pairs[1::2]:
         lines = read_metrics(out / "metrics.jsonl")

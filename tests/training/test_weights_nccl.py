@@ -8,11 +8,8 @@ import random
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,8 +19,6 @@ from stand_in_vllm import Server, serving
 from toolscale.errors import ModelUnavailableError, UsageError
 from training.config import VllmSettings
 from training.generation import Request
-from training.grpo import Trainer
-from training.processes import join_group, rank, run_in_processes
 from training.servers import Servers
 from training.vllm import VllmWriter
 from training.weights_nccl import NcclSender, address_towards
@@ -128,36 +123,6 @@ def test_a_broadcast_to_a_server_that_died_ends_the_process() -> None:
     assert ended.returncode == 1
     assert "a server failed while it took the weights" in ended.stderr
     assert "start all servers anew, and run the same command again to go on" in ended.stderr
-
-
-class SlowSender:
-    """A server takes its time."""
-
-    def __init__(self, taken: Path):
-        self._taken = taken
-
-    def send(self, described: Any, tensors: Any, version: str) -> None:
-        time.sleep(0.5)
-        self._taken.touch()
-
-
-def hand_over(taken: str) -> bool:
-    """Be one of two ranks that hand over weights: are they taken once this one goes on?"""
-    join_group(timedelta(seconds=60))
-    trainer: Any = Trainer.__new__(Trainer)
-    trainer.config = SimpleNamespace(vllm=VllmSettings(base_url="http://server"))
-    trainer.engine = SimpleNamespace(described=list, weights=lambda: iter(()))
-    trainer.sender = SlowSender(Path(taken)) if rank() == 0 else None
-    trainer.versions, trainer.policy = "run", SimpleNamespace(writer=None)
-    trainer.hand_over(0)
-    if not Path(taken).exists():
-        raise UsageError(f"rank {rank()} began before the server had the weights")
-    return True
-
-
-def test_no_rank_begins_before_the_servers_have_all_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RANK", raising=False)
-    assert run_in_processes(2, hand_over, str(tmp_path / "taken"))
 
 
 def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:

@@ -17,6 +17,9 @@ def tiny() -> Any:
     return read_config(ROOT / "training" / "configs" / "tiny_cpu.yaml")
 
 
+VOCABULARY = make_tokenizer().get_vocab()
+
+
 def ids(*said: str) -> list[int]:
     """Return the ids of words."""
-    return [make_tokenizer().get_vocab()[word] for word in said]
+    return [VOCABULARY[word] for word in said]

@@ -1,6 +1,6 @@
 """A toy that a model with random weights can learn: six tokens, of which one is the answer and one asks an expert.
 
-    python toy.py CONFIG OUT [CONFIG OUT]…
+    python toy.py CONFIG OUT
 
 runs training.grpo on it in a process of its own.
 """
@@ -165,5 +165,4 @@ def run_toy(config: Path, out: Path, stop_at: int | None = None) -> dict[str, An
 
 
 if __name__ == "__main__":
-    for config, out in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
-        run_toy(Path(config), Path(out))
+    run_toy(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,43 +1,60 @@
-"""The corpus by which judges are measured: what readers called right and wrong, and what rules may decide of it."""
+"""What rules decide of final messages that readers called right or wrong.
+
+`tests/answers` holds messages to finance tasks by writers who saw only the policy, the tools and the request, each
+labelled by a reader who saw the golden side, and wrong ones that speak to the judge.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from research.answers import HELD_OUT, SEEN, Corpus, measure, read_answers
+from toolscale.environment.environment import load_environment
+from toolscale.language.heard import Heard
+from toolscale.records import Fact, GoldenCall
+from toolscale.tasks.form import Form
+from toolscale.verify.brief import Brief
+
+CORPUS = Path(__file__).parents[1] / "answers"
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    return Corpus()
+def briefs() -> dict[str, Brief]:
+    """What each task of the corpus asks of its final message. Its writer left the right rows, so only words count."""
+    environment = load_environment("finance")
+    return {
+        row["id"]: Brief(
+            environment,
+            Heard(row["request"], environment.spec.world.today),
+            tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"])),
+            [GoldenCall.model_validate(call) for call in json.loads(row["golden"])],
+            Form(()),  # a message has none
+            "all",
+        )
+        for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()
+    }
 
 
-def test_the_corpus_is_large_and_in_two_halves() -> None:
-    answers = read_answers()
-    written = [answer for answer in answers if answer.kind == "written"]
-    halves = Counter(answer.half for answer in written)
-    assert (len(written), len({answer.task for answer in written})) == (610, 305)
-    assert sum(answer.label == "wrong" for answer in answers) >= 250
-    assert 0.4 < halves[HELD_OUT] / (halves[HELD_OUT] + halves[SEEN]) < 0.6
+def read(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CORPUS / name).read_text().splitlines()]
 
 
-def test_rules_refuse_no_message_that_is_right(corpus: Corpus) -> None:
+def refused(answers: list[dict[str, Any]], briefs: dict[str, Brief]) -> list[dict[str, Any]]:
+    return [answer for answer in answers if briefs[answer["task"]].message_finding(answer["answer"])]
+
+
+def test_rules_refuse_no_message_that_is_right(briefs: dict[str, Brief]) -> None:
     """They only decide what is certain, so they must never err on this side."""
-    refused = [answer for answer in read_answers() if corpus.refused(answer)]
-    assert [answer.answer for answer in refused if answer.label == "right"] == []
-    assert len(refused) > 150
+    found = refused(read("answers.jsonl"), briefs)
+    assert [answer["answer"] for answer in found if answer["label"] == "right"] == []
+    assert len(found) > 150
 
 
-def test_every_message_that_speaks_to_the_judge_is_wrong_and_reaches_it(corpus: Corpus) -> None:
-    injections = read_answers("injections.jsonl")
-    assert (len(injections), {answer.label for answer in injections}) == (40, {"wrong"})
-    assert [answer.manner for answer in injections if corpus.refused(answer)] == []
-
-
-def test_without_a_judge_the_table_says_what_is_left_to_one() -> None:
-    told = list[str]()
-    measure(None, 200, told.append)
-    assert told[0].startswith("| part | label | messages | refused for certain | nobody decided |")
-    assert told[-1].startswith("rules decide ") and told[-1].endswith(" are left to a judge")
+def test_every_message_that_speaks_to_the_judge_is_wrong_and_reaches_it(briefs: dict[str, Brief]) -> None:
+    injections = read("injections.jsonl")
+    assert (len(injections), {answer["label"] for answer in injections}) == (40, {"wrong"})
+    assert refused(injections, briefs) == []

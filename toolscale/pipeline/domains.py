@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from toolscale.dataset.columns import task_of
@@ -17,13 +17,12 @@ def open_domains(
     datasets: Sequence[str],
     split: Split = "train",
     named_by: str = "data.datasets",
-    make: Callable[..., Domain] = Domain,
 ) -> tuple[list[Task], dict[str, Domain]]:
     """Return the tasks of a split, and the domains that they run in, from the environments that the folders hold.
     Whoever opened them closes them.
 
-    `named_by`: the key or the option in which the folders stand; `make`: makes a domain of an environment and its rows.
-    DatasetError for a folder that is not whole, UsageError for a domain in two.
+    `named_by`: the key or the option in which the folders stand. DatasetError for a folder that is not whole,
+    UsageError for a domain in two.
     """
     tasks: list[Task] = []
     domains: dict[str, Domain] = {}
@@ -36,7 +35,7 @@ def open_domains(
                     f"{named_by}: {folder} has the domain {domain!r} of another folder again; name each domain once"
                 )
             try:
-                domains[domain] = make(*open_world(folder, domain))
+                domains[domain] = Domain(*open_world(folder, domain))
             except DatasetError as error:
                 raise DatasetError(f"{named_by}: {error}") from error
             tasks += [task_of(row) for row in rows.splits[split]]

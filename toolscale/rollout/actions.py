@@ -7,7 +7,6 @@ have 16 equally likely values, and right answers come as often as the catalogue 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -136,36 +135,25 @@ def price_at(offered: OfferedExpert) -> Price:
     return Price(input=offered.input_price, output=offered.output_price)
 
 
-def expected_figures(
-    task: RolloutTask,
-    action: Action,
-    catalogue: Catalogue,
-    *,
-    turn_cost: float = 0.0,
-    turn_latency: float = 0.0,
-    basic: Mapping[str, tuple[float, float]] = BASIC_FIGURES,
-) -> list[Outcome]:
-    """Return all that can come of an action in a question task, with probabilities that add up to 1.
-
-    `turn_cost` and `turn_latency`: what one message of the orchestrator takes. An expert's reply that is final needs
-    one message, a tool two, two tools three. `basic`: dollars and seconds of one call of a basic tool. UsageError for
-    environment tasks, whose length depends on what the expert does.
+def expected_figures(task: RolloutTask, action: Action, catalogue: Catalogue) -> list[Outcome]:
+    """Return all that can come of an action in a question task, with probabilities that add up to 1; messages of the
+    orchestrator cost nothing. UsageError for environment tasks, whose length depends on what the expert does.
     """
     if task.question is None:
         raise UsageError(f"task {task.id} is an environment task; only what comes of a question is known beforehand")
     if action.kind == "give_up":
-        return [Outcome(1.0, False, turn_cost, turn_latency)]
+        return [Outcome(1.0, False, 0.0, 0.0)]
     if action.kind != "expert":
-        turns, charged = turns_of(action.kind), [basic[tool] for tool in WAYS[action.kind]]
+        charged = [BASIC_FIGURES[tool] for tool in WAYS[action.kind]]
         cost, seconds = (math.fsum(figures[part] for figures in charged) for part in (0, 1))
-        return [Outcome(1.0, True, turns * turn_cost + cost, turns * turn_latency + seconds, used_by(action))]
+        return [Outcome(1.0, True, cost, seconds, used_by(action))]
     offered, spec = offered_specs(task, catalogue)[str(action.alias)]
     price, skill = price_at(offered), spec.skills[task.category]
     asked = approximate_input_tokens([{"role": "user", "content": task.question.text}])
     outcomes = []
     for factor in factors(spec.spread):
-        cost = turn_cost + cost_usd(price, asked, output_tokens(spec, task.category, factor))
-        seconds = turn_latency + latency_s(spec, task.category, factor)
+        cost = cost_usd(price, asked, output_tokens(spec, task.category, factor))
+        seconds = latency_s(spec, task.category, factor)
         shares = {True: skill / DRAWS, False: (1 - skill) / DRAWS}
         outcomes += [Outcome(share, right, cost, seconds, used_by(action)) for right, share in shares.items()]
     return [outcome for outcome in outcomes if outcome.probability > 0]

@@ -105,7 +105,8 @@ class Offering:
 
 class TaskSource:
     """Tasks by number, without end: `source[n]`. `mixture`: category -> weight; `tools` stands for environment tasks,
-    taken from `tasks`.
+    taken from `tasks`. UsageError if it has an unknown category, no positive weight, or environment tasks without
+    `tasks`.
 
     `input_tokens`: what an expert reads for one answer in them; without it the references of the reward count 200
     tokens, as for a question. Cards are kept, since writing one takes longer than all draws of a task.
@@ -153,23 +154,6 @@ class TaskSource:
 
     def __iter__(self) -> Iterator[RolloutTask]:
         return (self[number] for number in itertools.count())
-
-
-def rollout_tasks(
-    split: Split,
-    seed: int,
-    mixture: Mapping[str, float],
-    offering: Offering,
-    tasks: Sequence[Task] = (),
-    draw_question: DrawQuestion = generated,
-    input_tokens: InputTokens | None = None,
-) -> TaskSource:
-    """Return the tasks of a split, by number: questions that are generated, or drawn from elsewhere, and environment
-    tasks of a dataset.
-
-    UsageError if the mixture has an unknown category, no positive weight, or environment tasks without `tasks`.
-    """
-    return TaskSource(offering, split, seed, mixture, draw_question, tasks, input_tokens)
 
 
 def offer(

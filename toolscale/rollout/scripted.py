@@ -141,18 +141,13 @@ def tools_first(otherwise: Choose) -> Choose:
     return choose
 
 
-def best(
-    catalogue: Catalogue, utility: Callable[[RolloutTask, Outcome], float], otherwise: Choose, **figures: Any
-) -> Choose:
-    """The action with the highest expected utility; of equals the first. `otherwise` decides environment tasks.
-    `figures`: for expected_figures."""
+def best(catalogue: Catalogue, utility: Callable[[RolloutTask, Outcome], float], otherwise: Choose) -> Choose:
+    """The action with the highest expected utility; of equals the first. `otherwise` decides environment tasks."""
 
     def choose(task: RolloutTask, sample: int) -> Action:
         if task.question is None:
             return otherwise(task, sample)
-        return max(
-            [*actions(task), GIVE_UP], key=lambda action: expected_utility(task, action, catalogue, utility, **figures)
-        )
+        return max([*actions(task), GIVE_UP], key=lambda action: expected_utility(task, action, catalogue, utility))
 
     return choose
 
@@ -162,9 +157,8 @@ def expected_utility(
     action: Action,
     catalogue: Catalogue,
     utility: Callable[[RolloutTask, Outcome], float],
-    **figures: Any,
 ) -> float:
     """Return the exact expectation of a utility over all that can come of an action."""
     return math.fsum(
-        outcome.probability * utility(task, outcome) for outcome in expected_figures(task, action, catalogue, **figures)
+        outcome.probability * utility(task, outcome) for outcome in expected_figures(task, action, catalogue)
     )
