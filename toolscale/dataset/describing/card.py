@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -161,16 +162,9 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
 
     Of the manifest it takes what changed since the version before, and the tag; what else it says is counted anew.
     """
-    template = jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.dataset.describing", "."),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
     configs = _configs(contents)
     header = yaml.safe_dump(_header(contents, configs, frameworks_of(manifest)), sort_keys=False, allow_unicode=True)
-    text = template.get_template("card.md.jinja").render(
+    text = _template().render(
         header=header,
         parts=contents,
         loaded={config.name: list(config.splits) for config in configs},
@@ -182,6 +176,18 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
         exported=exported_formats(manifest),
     )
     return text.encode()
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("toolscale.dataset.describing", "."),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
+    return environment.get_template("card.md.jinja")
 
 
 def _header(contents: Sequence[Contents], configs: Sequence[_Config], frameworks: Sequence[str]) -> dict[str, Any]:
