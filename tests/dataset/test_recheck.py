@@ -19,14 +19,15 @@ from toolscale.dataset.columns import Row, task_row, tools_json
 from toolscale.dataset.making.folder import list_files
 from toolscale.dataset.making.judging import Place, kept_judge_at
 from toolscale.dataset.making.selection import apply_novelty
-from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
+from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.world import read_rows
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
-from toolscale.pipeline import build_environment, judge_range, synthesize
+from toolscale.pipeline import build_environment, synthesize
+from toolscale.pipeline.stages import place_of
 from toolscale.tasks.split import held_out_intents
 
 TRAIN = "mock/train-00000-of-00001.parquet"
@@ -318,13 +319,14 @@ def test_a_shard_that_is_no_parquet(dataset: Path) -> None:
 def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tmp_path: Path) -> None:
     """Also in a process that judged over the usual rows before: what was admitted is the same at every scale, and the
     judge that was kept is not."""
-    judge_range(build_environment("mock", tmp_path / "usual", tmp_path / "cache"), 0, 0, 2, tmp_path / "judged")
+    usual = build_environment("mock", tmp_path / "usual" / "mock", tmp_path / "cache")
+    kept_judge_at(place_of(usual, Recipe("mock", tasks=6, turns="single", answer="message")))
     folder = tmp_path / "mock"
     manifest = synthesize("mock", folder, tasks=6, scale=3, turns="single", answer="message")
     world = folder / "environments" / "mock"
-    usual = populate(load_environment("mock"))
+    usually = populate(load_environment("mock"))
     rows = read_rows(load_environment(world), world)
-    assert (manifest.domains["mock"].scale, len(rows["members"])) == (3, 3 * len(usual["members"]))
+    assert (manifest.domains["mock"].scale, len(rows["members"])) == (3, 3 * len(usually["members"]))
     assert verify_dataset(folder).findings == ()
     rejects = read_shard(folder / "rejects/mock/rejected-00000-of-00001.parquet", REJECT_SCHEMA)
     assert rejects and all(row["reproduce"].endswith(" --scale 3") for row in rejects)
