@@ -1,8 +1,8 @@
 "use strict";
 // The look of the page around us, before anything is painted.
 const NAMES = [
-  "bg", "bg-subtle", "bg-muted", "bg-emphasized", "bg-warning", "fg", "fg-muted", "fg-info", "fg-error", "fg-success", "border", "border-emphasized",
-  "border-warning", "brand-solid", "red-solid", "red-subtle", "red-fg", "green-subtle", "green-fg", "blue-solid",
+  "bg", "bg-muted", "bg-emphasized", "bg-warning", "fg", "fg-muted", "fg-info", "fg-error", "border", "border-emphasized",
+  "border-warning", "red-subtle", "red-fg", "green-subtle", "green-fg", "blue-solid",
 ];
 const root = document.documentElement;
 root.classList.add("scripted");
@@ -79,21 +79,6 @@ async function copy(button) {
   setTimeout(() => (button.textContent = "Copy"), 2000);
 }
 
-function typed(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-  if (event.key === "/") {
-    document.querySelector(".filters select")?.focus();
-    event.preventDefault();
-  }
-  const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
-  const rows = [...document.querySelectorAll("a.row")];
-  const here = rows.indexOf(document.activeElement);
-  if (step && rows.length && (here >= 0 || event.key === "j")) {
-    rows[Math.min(Math.max(here + step, 0), rows.length - 1)].focus();
-    event.preventDefault();
-  }
-}
-
 function filtered(event) {
   const form = event.target.closest("form.filters");
   if (!form) return;
@@ -102,7 +87,6 @@ function filtered(event) {
 }
 
 document.addEventListener("click", clicked);
-document.addEventListener("keydown", typed);
 document.addEventListener("change", filtered);
 // A page that comes back from the history has its filters as they were sent.
 window.addEventListener("pageshow", () => document.querySelectorAll(".filters [disabled]").forEach((field) => (field.disabled = false)));
