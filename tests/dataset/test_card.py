@@ -19,6 +19,8 @@ from huggingface_hub import DatasetCard
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.licenses import HUB_LICENSES
 
+pytestmark = pytest.mark.xdist_group("combined")  # what they read is made once
+
 # The Hub's own lists:
 # https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/pipelines.ts (text tasks) and
 # https://github.com/huggingface/hub-docs/blob/main/datasetcard.md.

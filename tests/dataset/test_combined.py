@@ -29,6 +29,8 @@ from toolscale.dataset.runs import Run
 from toolscale.environment.references import domain_problem
 from toolscale.errors import DatasetError, ToolScaleError, UsageError
 
+pytestmark = pytest.mark.xdist_group("combined")  # what they read is made once
+
 
 def fingerprints(folder: Path) -> dict[str, str]:
     return {

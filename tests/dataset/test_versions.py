@@ -26,6 +26,8 @@ from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
 from toolscale.records import ChangedTask, DomainChanges, Regraded, Release
 
+pytestmark = pytest.mark.xdist_group("combined")  # what they read is made once
+
 TRAIN = "mock/train-00000-of-00001.parquet"
 
 
