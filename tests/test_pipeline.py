@@ -18,9 +18,11 @@ import pytest
 from toolscale.cli import main
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.making.staging import check_place
+from toolscale.dataset.making.units import Unit, judge_unit
 from toolscale.dataset.manifest import Recipe, read_manifest
 from toolscale.errors import StorageError, UsageError
-from toolscale.pipeline import build_environment, judge_enough, judge_range, synthesize
+from toolscale.pipeline import build_environment, judge_enough, synthesize
+from toolscale.pipeline.stages import place_of
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -58,8 +60,8 @@ def test_tasks_are_spread_over_intents_and_no_test_intent_is_trained_on(mock_dat
     assert train and test and not train & test
 
 
-def test_four_workers_and_another_folder_give_the_same_bytes(mock_dataset: Path, tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "elsewhere", tasks=10, seed=0, workers=4, turns="single", answer="message")
+def test_two_workers_and_another_folder_give_the_same_bytes(mock_dataset: Path, tmp_path: Path) -> None:
+    synthesize("mock", tmp_path / "elsewhere", tasks=10, seed=0, workers=2, turns="single", answer="message")
     assert fingerprints(tmp_path / "elsewhere") == fingerprints(mock_dataset)
 
 
@@ -125,14 +127,15 @@ def test_a_killed_run_leaves_nothing_half_true_and_the_next_one_completes_it(
     assert [path.name for path in tmp_path.iterdir()] == ["mock"]
 
 
-def test_judging_a_range_again_redoes_nothing(tmp_path: Path) -> None:
+def test_judging_a_unit_again_redoes_nothing(tmp_path: Path) -> None:
     world = build_environment("mock", tmp_path / "world" / "mock", tmp_path / "cache")
-    path = judge_range(world, 0, 0, 8, tmp_path / "judged")
+    unit = Unit(place_of(world, Recipe("mock", tasks=8)), 0, tuple(range(8)), tmp_path / "judged")
+    path = judge_unit(unit)
     head, *lines = path.read_text().splitlines()
     assert json.loads(head)["numbers"] == 8
     assert len(lines) == 8 - len(json.loads(head)["no_case"])
     before = path.stat().st_mtime_ns
-    assert judge_range(world, 0, 0, 8, tmp_path / "judged").stat().st_mtime_ns == before
+    assert judge_unit(unit).stat().st_mtime_ns == before
 
 
 def test_a_run_that_goes_on_draws_the_rounds_that_the_first_one_drew(tmp_path: Path) -> None:

@@ -135,8 +135,9 @@ def _add_rejects(app: FastAPI, open_folder: Opener) -> None:
     def case(request: Request, at_run: str = "", at_domain: str = "", at_number: str = "") -> Response:
         found, query = open_folder(), Query.of(request.query_params)
         row = found.rejects.case(at_run, at_domain, _number(at_number))
-        view = view_of_case(found.rejects, found.quarantine, query, row)
-        return _page("case.jinja", **view) if view else _no_case(query)
+        if row is None:
+            return _no_case(query)
+        return _page("case.jinja", **view_of_case(found.rejects, found.quarantine, query, row))
 
 
 def _add_quarantine(app: FastAPI, open_folder: Opener, decider: Callable[..., str]) -> None:
@@ -163,7 +164,7 @@ def _decided(open_folder: Opener, query: Query, place: tuple[str, str, int], bod
     refused = found.quarantine.decide(row, body, by)
     if refused:
         view = view_of_case(found.rejects, found.quarantine, query, row, refused)
-        return _page("case.jinja", status=409, **(view or {}))
+        return _page("case.jinja", status=409, **view)
     return RedirectResponse(case_link(query, *place), status_code=303)
 
 

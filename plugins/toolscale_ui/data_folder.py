@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,20 +55,9 @@ class DataFile:
     version: str
     size: int = 0
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The names of the path."""
-        return tuple(self.path.split("/"))
 
-
-@dataclass(frozen=True)
-class Listing:
-    """The files of each kind, by path."""
-
-    kinds: dict[str, dict[str, DataFile]]
-
-    def __getitem__(self, kind: str) -> dict[str, DataFile]:
-        return self.kinds[kind]
+Listing = Mapping[str, Mapping[str, DataFile]]
+"""Kind -> path -> file."""
 
 
 @dataclass
@@ -105,7 +95,7 @@ class DataFolder:
             with self._reaching():
                 files = list(self._local_files() if self.local else self._remote_files())
             kinds = {kind: {file.path: file for found, file in files if found == kind} for kind in PATTERNS}
-            self._listed = (time.monotonic(), Listing(kinds))
+            self._listed = (time.monotonic(), kinds)
             return self._listed[1]
 
     def read(self, path: str) -> bytes:
@@ -167,23 +157,17 @@ class DataFolder:
                 )
                 yield kind, DataFile(path, f"{version}:{about.get('size')}", about.get("size") or 0)
 
-    def _reaching(self, path: str = "") -> _Reaching:
-        return _Reaching(f"{self.shown}/{path}" if path else self.shown)
-
-
-class _Reaching:
-    """Turns whatever a store raises into one line: every backend of fsspec has errors of its own."""
-
-    def __init__(self, what: str):
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, StorageError):
+    @contextmanager
+    def _reaching(self, path: str = "") -> Iterator[None]:
+        """Turn whatever a store raises into one line: every backend of fsspec has errors of its own."""
+        try:
+            yield
+        except StorageError:
+            raise
+        except Exception as error:
             told = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            told = told.splitlines()[0]
+            what = f"{self.shown}/{path}" if path else self.shown
             raise StorageError(
-                f"{self.what} cannot be read: {told}; look at TOOLSCALE_DATA and at the rights of the API server"
+                f"{what} cannot be read: {told.splitlines()[0]}; look at TOOLSCALE_DATA and at the rights of the API "
+                "server"
             ) from error

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from toolscale.dataset.comparing.comparison import compare_places
 from toolscale.dataset.places import open_place, url_of
@@ -52,7 +52,7 @@ class Diffs:
     def __init__(self, folder: DataFolder):
         self.folder = folder
         self._lock = threading.Lock()
-        self._made: OrderedDict[tuple[DataFile, DataFile], Comparison | str] = OrderedDict()
+        self._compared = lru_cache(MOST_KEPT)(self._compare_now)
 
     def choices(self) -> Sequence[Choice]:
         """Return the runs that have a dataset, newest first."""
@@ -83,26 +83,19 @@ class Diffs:
         return Diff(old, new, None, found) if isinstance(found, str) else Diff(old, new, found)
 
     def _compare(self, before: str, after: str) -> Comparison | str:
-        listing = self.folder.listing()
-        files = (
-            listing["combined"][f"runs/{before}/dataset/manifest.json"],
-            listing["combined"][f"runs/{after}/dataset/manifest.json"],
-        )
+        combined = self.folder.listing()["combined"]
         with self._lock:
-            if files not in self._made:
-                root = open_place(self.folder.url)
-                try:
-                    self._made[files] = compare_places(
-                        *(url_of(root / "runs" / folder / "dataset") for folder in (before, after))
-                    )
-                except StorageError:
-                    raise  # it may be there again in a moment
-                except ToolScaleError as error:
-                    self._made[files] = str(error)
-            self._made.move_to_end(files)
-            while len(self._made) > MOST_KEPT:
-                self._made.popitem(last=False)
-            return self._made[files]
+            return self._compared(*(combined[f"runs/{folder}/dataset/manifest.json"] for folder in (before, after)))
+
+    def _compare_now(self, before: DataFile, after: DataFile) -> Comparison | str:
+        """Return the comparison, or why there is none. StorageError, which is not kept: it may be there in a moment."""
+        root = open_place(self.folder.url)
+        try:
+            return compare_places(*(url_of((root / file.path).parent) for file in (before, after)))
+        except StorageError:
+            raise
+        except ToolScaleError as error:
+            return str(error)
 
 
 def _before(new: Choice, choices: Sequence[Choice]) -> Choice:

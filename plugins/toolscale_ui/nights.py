@@ -30,7 +30,7 @@ from toolscale_ui.lineage import (
     trained_on_of,
     trainings_by_dataset,
 )
-from toolscale_ui.outcome import Ended, Judged, Made, ended_of, judged_of, made_of, moment_of, quality_of, together
+from toolscale_ui.outcome import Judged, Made, ended_of, judged_of, made_of, moment_of, quality_of, together
 from toolscale_ui.rejects import DAG_ID
 from toolscale_ui.run_file import RunFile, run_of
 
@@ -57,7 +57,7 @@ class Night:
     run: RunFile
     made: Made | None = None
     judged: Judged | None = None
-    ended: Ended | None = None
+    ended: datetime | None = None
     pushes: Sequence[Push] = ()
     trainings: Sequence[Training] = ()
     combined: bool = False
@@ -93,7 +93,7 @@ class Night:
     def duration(self) -> timedelta | None:
         """From its start to its end, as far as both are told."""
         started = moment_of(self.run.started)
-        return self.ended.finished - started if self.ended and started and self.ended.finished >= started else None
+        return self.ended - started if self.ended and started and self.ended >= started else None
 
     def value(self, figure: Figure) -> float | None:
         """Return a figure, or None if it is not known."""
@@ -204,7 +204,7 @@ class _Reading:
                     night,
                     made=whole,
                     judged=judged_of(qualities),
-                    ended=last if isinstance(last, Ended) else None,
+                    ended=last if isinstance(last, datetime) else None,
                     pushes=pushes.get(night.folder, ()),
                     combined=bool(combined),
                     trainings=trainings.get(whole.sha256, ()) if whole else (),

@@ -33,7 +33,6 @@ class Made:
     equal here is compared."""
     tasks: int
     candidates: int
-    rejected: int
     failed: Mapping[str, int]
     """Gate -> candidates that it rejected, the most first."""
     bytes: int
@@ -64,17 +63,6 @@ class Judged:
     """Why it did not pass."""
 
 
-@dataclass(frozen=True)
-class Ended:
-    """What `finished.json` says."""
-
-    finished: datetime
-    complete: bool
-
-
-COUNTS = ("accepted", "candidates", "rejected")
-
-
 def made_of(content: bytes) -> Made | str:
     """Return the figures of a manifest, or in words why it has none."""
     try:
@@ -83,8 +71,8 @@ def made_of(content: bytes) -> Made | str:
         for part in manifest.domains.values():
             _count(part.tasks)
             failed.update({gate[:MOST_NAME]: _count(statuses.get("fail", 0)) for gate, statuses in part.gates.items()})
-        tasks, candidates, rejected = (
-            sum(_count(part.counts[name]) for part in manifest.domains.values()) for name in COUNTS
+        tasks, candidates = (
+            sum(_count(part.counts[name]) for part in manifest.domains.values()) for name in ("accepted", "candidates")
         )
         size = _count(len(content) + sum(entry.bytes for entry in manifest.files))
     except (ValidationError, RecursionError) as error:
@@ -96,7 +84,7 @@ def made_of(content: bytes) -> Made | str:
         (domain[:MOST_NAME], part.tasks, part.evolved, part.answer, part.versions.get("grading", "")[:MOST_NAME])
         for domain, part in sorted(manifest.domains.items())
     )
-    return Made(sha256(content).hexdigest(), asked, tasks, candidates, rejected, _most_first(failed), size)
+    return Made(sha256(content).hexdigest(), asked, tasks, candidates, _most_first(failed), size)
 
 
 def together(parts: Sequence[Made]) -> Made | None:
@@ -107,10 +95,8 @@ def together(parts: Sequence[Made]) -> Made | None:
     for part in parts:
         failed.update(part.failed)
     asked = tuple(sorted(row for part in parts for row in part.asked))
-    tasks, candidates, rejected, size = (
-        sum(getattr(part, name) for part in parts) for name in ("tasks", "candidates", "rejected", "bytes")
-    )
-    return Made("", asked, tasks, candidates, rejected, _most_first(failed), size)
+    tasks, candidates, size = (sum(getattr(part, name) for part in parts) for name in ("tasks", "candidates", "bytes"))
+    return Made("", asked, tasks, candidates, _most_first(failed), size)
 
 
 def quality_of(content: bytes) -> Quality:
@@ -137,16 +123,13 @@ def judged_of(qualities: Sequence[Quality]) -> Judged | None:
     return Judged(all(quality.passed for quality in qualities), lowest("accepted_share"), lowest("kill_rate"), reasons)
 
 
-def ended_of(content: bytes) -> Ended | str:
-    """Return what a `finished.json` says, or in words why it cannot be read."""
+def ended_of(content: bytes) -> datetime | str:
+    """Return when a `finished.json` says that the run ended, or in words that it does not."""
     try:
-        about = json.loads(content)
-        finished, complete = moment_of(about["finished"]), about["complete"]
+        finished = moment_of(json.loads(content)["finished"])
     except (ValueError, TypeError, KeyError, RecursionError):
-        finished, complete = None, None
-    return (
-        Ended(finished, complete) if finished and isinstance(complete, bool) else "it does not say when the run ended"
-    )
+        finished = None
+    return finished or "it does not say when the run ended"
 
 
 def moment_of(text: Any) -> datetime | None:

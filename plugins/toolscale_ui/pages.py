@@ -91,11 +91,9 @@ def view_of_rejects(rejects: Rejects, query: Query) -> dict[str, Any]:
 
 
 def view_of_case(
-    rejects: Rejects, quarantine: Quarantine, query: Query, row: dict[str, Any] | None, refused: str = ""
-) -> dict[str, Any] | None:
-    """Return what the page of one reject shows, or None if there is none. `refused`: why a decision was not kept."""
-    if row is None:
-        return None
+    rejects: Rejects, quarantine: Quarantine, query: Query, row: dict[str, Any], refused: str = ""
+) -> dict[str, Any]:
+    """Return what the page of one reject shows. `refused`: why a decision was not kept."""
     run_id, domain, number = row["run_id"], row["domain"], row["number"]
     before, after = rejects.neighbours(query, run_id, domain, number)
     steps = [

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-SORTS = ("run", "candidate", "domain", "intent", "gate", "evolution", "shard")
+SORTS = ("run", "candidate", "intent", "gate", "shard")
 """The columns that a table can be sorted by; anything else in a URL is the default."""
 
 FILTERS = ("domain", "gate", "intent", "evolution", "run_id")

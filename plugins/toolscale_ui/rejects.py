@@ -68,10 +68,8 @@ _CONDITIONS = {
 _ORDERS = {
     "run": "started",
     "candidate": "number",
-    "domain": "domain",
     "intent": "intent_id",
     "gate": "gates",
-    "evolution": "evolutions",
     "shard": "shard",
 }
 _STABLE = "started DESC, run_id, domain, number, file_id, row"
@@ -134,7 +132,6 @@ class Rejects:
         self._refresh()
         db = self._db.cursor()
         where, values = _where(query)
-        order = f"{_ORDERS[query.sort]} {'DESC' if query.order == 'desc' else 'ASC'} NULLS LAST, {_STABLE}"
         while True:
             total = _one(db, f"SELECT count(*) {_FROM} {where}", values)
             page = min(query.page, max(1, -(-total // PAGE_ROWS)))
@@ -142,7 +139,7 @@ class Rejects:
                 db,
                 "SELECT location, row, started, evolutions, "
                 f"number, domain, intent_id, run_id, task_id, map_index, shard {_FROM} {where} "
-                f"ORDER BY {order} LIMIT {PAGE_ROWS} OFFSET ?",
+                f"ORDER BY {_order(query)} LIMIT {PAGE_ROWS} OFFSET ?",
                 [*values, (page - 1) * PAGE_ROWS],
             )
             texts = self._texts(db, found)
@@ -176,8 +173,8 @@ class Rejects:
     def neighbours(self, query: Query, run_id: str, domain: str, number: int) -> tuple[Row | None, Row | None]:
         """Return the rejects before and after one in the order of a selection, or None where there is none."""
         where, values = _where(query)
-        order = f"{_ORDERS[query.sort]} {'DESC' if query.order == 'desc' else 'ASC'} NULLS LAST, {_STABLE}"
-        listed = f"SELECT run_id, domain, number, row_number() OVER (ORDER BY {order}) AS place {_FROM} {where}"
+        numbered = f"row_number() OVER (ORDER BY {_order(query)}) AS place"
+        listed = f"SELECT run_id, domain, number, {numbered} {_FROM} {where}"
         here = "SELECT min(place) AS place FROM listed WHERE run_id = ? AND domain = ? AND number = ?"
         sql = (
             f"WITH listed AS MATERIALIZED ({listed}), here AS ({here}) "
@@ -281,7 +278,7 @@ class Rejects:
             return
         ids = range(self._next, self._next + len(files))
         names = [
-            (number, file.path, self.folder.location(file.path), file.parts[1])
+            (number, file.path, self.folder.location(file.path), file.path.split("/")[1])
             for number, file in zip(ids, files, strict=True)
         ]
         kept = (
@@ -375,6 +372,10 @@ def _where(query: Query, without: str = "") -> tuple[str, list[Any]]:
     if query.bound and query.dag_id != DAG_ID:
         return "WHERE false", []
     return ("WHERE " + " AND ".join(_CONDITIONS[name] for name in given) if given else ""), list(given.values())
+
+
+def _order(query: Query) -> str:
+    return f"{_ORDERS[query.sort]} {'DESC' if query.order == 'desc' else 'ASC'} NULLS LAST, {_STABLE}"
 
 
 def _rows(db: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any]) -> list[Row]:

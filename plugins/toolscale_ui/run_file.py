@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,6 @@ class RunFile:
     dag_id: str
     run_id: str
     started: str
-    seed: int | None
-    params: Mapping[str, Any]
     domains: Sequence[str]
     night: str = ""
     """Which night it stands for, ISO 8601; nothing if it was triggered by hand."""
@@ -29,13 +27,11 @@ def run_of(content: bytes) -> RunFile | str:
         dag_id, run_id = about["dag_id"], about["run_id"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return "not the JSON of a run"
-    params, domains, seed = about.get("params"), about.get("domains"), about.get("seed")
+    domains = about.get("domains")
     return RunFile(
         dag_id=str(dag_id),
         run_id=sayable(run_id),
         started=sayable(about.get("started") or ""),
-        seed=seed if isinstance(seed, int) else None,
-        params=params if isinstance(params, dict) else {},
         domains=[sayable(domain) for domain in domains] if isinstance(domains, list) else [],
         night=sayable(about.get("night") or ""),
     )

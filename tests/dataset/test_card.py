@@ -19,6 +19,8 @@ from huggingface_hub import DatasetCard
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.licenses import HUB_LICENSES
 
+pytestmark = pytest.mark.xdist_group("combined")  # what they read is made once
+
 # The Hub's own lists:
 # https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/pipelines.ts (text tasks) and
 # https://github.com/huggingface/hub-docs/blob/main/datasetcard.md.
@@ -179,15 +181,11 @@ def test_loading_as_the_card_says_gives_all_rows(dataset: Path, tmp_path: Path) 
 
 def test_training_as_the_card_says_grades_the_golden_calls(dataset: Path, tmp_path: Path) -> None:
     code = snippets(dataset)[1]
-    assert run(code, tmp_path) == "1 right\n"
-    assert code.count("calls = [") == 1
-    lazy = re.sub(r"^calls = \[.*$", "calls = []", code, flags=re.MULTILINE)
-    assert run(lazy, tmp_path).startswith("0 ")
-
-
-def test_results_in_a_world_are_those_of_the_row(mock_dataset: Path, tmp_path: Path) -> None:
-    code = snippets(mock_dataset)[1] + (
+    seen = (
         "\nassert [result.value for result in results] == [json.loads(call['result']) for call in row['golden_calls']]"
         "\nassert [message['role'] for message in messages] == ['system', 'user'] and tools[0]['type'] == 'function'"
     )
-    run(code, tmp_path)
+    assert run(code + seen, tmp_path) == "1 right\n"
+    assert code.count("calls = [") == 1
+    lazy = re.sub(r"^calls = \[.*$", "calls = []", code, flags=re.MULTILINE)
+    assert run(lazy, tmp_path).startswith("0 ")

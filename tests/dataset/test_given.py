@@ -27,19 +27,19 @@ from toolscale.verify.judge import Judge
 from toolscale.verify.readings import hash_of_attempt
 from toolscale.verify.verifier import Verifier
 
-TASKS, SEED = 10, 0
+TASKS, SEED = 6, 0
 
 
 @pytest.fixture(scope="module")
-def tasks(mock_dataset: Path) -> list[Task]:
+def tasks(few_tasks: Path) -> list[Task]:
     """The tasks of the dataset without anything given."""
-    return [task_of(row) for row in rows_of(mock_dataset)]
+    return [task_of(row) for row in rows_of(few_tasks)]
 
 
 @pytest.fixture(scope="module")
-def said(mock_dataset: Path, tasks: list[Task]) -> dict[str, str]:
+def said(few_tasks: Path, tasks: list[Task]) -> dict[str, str]:
     """Task id -> a right final message."""
-    environment = load_environment(mock_dataset / "environments" / "mock")
+    environment = load_environment(few_tasks / "environments" / "mock")
     judge = Judge(environment, populate(environment, seed=POPULATION_SEED), replica=False)
     try:
         return {task.id: Verifier(judge).golden(task.candidate)[1] for task in tasks}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.dataset.test_recheck import TRAIN, repair
@@ -58,9 +59,8 @@ def findings_at(folder: Path, path: str) -> list[str]:
     return [finding.finding for finding in verify_dataset(folder).findings if finding.place == path]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_files_that_are_no_part_of_a_dataset_are_named_though_the_manifest_lists_them(dataset: Path) -> None:
+    names = {
         "evil.py",
         ".hidden",
         "changes.json",
@@ -69,23 +69,24 @@ def findings_at(folder: Path, path: str) -> list[str]:
         "mock/extra.parquet",
         "mock/train-00001-of-00001.parquet",
         "rejects/mock/notes.txt",
-    ],
-)
-def test_a_file_that_is_no_part_of_a_dataset_is_named_though_the_manifest_lists_it(dataset: Path, name: str) -> None:
-    (dataset / name).parent.mkdir(exist_ok=True, parents=True)
-    if name.endswith(".parquet"):
-        shutil.copy(dataset / TRAIN, dataset / name)
-    else:
-        (dataset / name).write_text("import os")
+    }
+    for name in names:
+        (dataset / name).parent.mkdir(exist_ok=True, parents=True)
+        if name.endswith(".parquet"):
+            shutil.copy(dataset / TRAIN, dataset / name)
+        else:
+            (dataset / name).write_text("import os")
     repair(dataset)
-    assert name in {finding.place for finding in verify_dataset(dataset).findings}
+    assert names <= {finding.place for finding in verify_dataset(dataset).findings}
 
 
-@pytest.mark.parametrize("name", ["environments/mock/admission.json", CARD, REJECTED])
-def test_a_file_that_every_dataset_has_is_missed_though_the_manifest_does_not_list_it(dataset: Path, name: str) -> None:
-    (dataset / name).unlink()
+def test_files_that_every_dataset_has_are_missed_though_the_manifest_does_not_list_them(dataset: Path) -> None:
+    names = ["environments/mock/admission.json", CARD, REJECTED]
+    for name in names:
+        (dataset / name).unlink()
     repair(dataset)
-    assert f"every dataset has this file; {MANIFEST} does not list it" in findings_at(dataset, name)
+    said = f"every dataset has this file; {MANIFEST} does not list it"
+    assert {Finding(name, "integrity", said) for name in names} <= set(verify_dataset(dataset).findings)
 
 
 def test_false_sizes_and_counts_of_rows_are_named(dataset: Path) -> None:
@@ -237,17 +238,31 @@ def in_candidate(**changes: Any) -> Callable[[Row], None]:
     return lambda row: row.update(candidate=json.dumps(json.loads(row["candidate"]) | changes))
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (cell("id", None), "id is null"),
+        (cell("golden_calls", None), "golden_calls is null"),
+        (cell("verdict", None), "verdict is null"),
+        (cell("evolutions", None), "evolutions is null"),
+        (cell("evolutions", [None]), "evolutions is null"),
+        (cell("golden_calls", None, 0), "golden_calls is null"),
+        (cell("golden_calls", None, 0, "name"), "golden_calls.name is null"),
+        (cell("difficulty", None), "difficulty is null"),
+        (cell("difficulty", None, "tier"), "difficulty.tier is null"),
+        (cell("provenance", float("nan"), "cost_usd"), "provenance.cost_usd is nan, which is no number"),
+    ],
+)
+def test_a_cell_that_is_nothing_is_not_read(dataset: Path, change: Callable[[Row], None], problem: str) -> None:
+    rows = read_shard(dataset / TRAIN, TASK_SCHEMA)
+    change(rows[1])
+    write_shards(dataset / "mock", "train", rows, TASK_SCHEMA)
+    with pytest.raises(DatasetError, match=f"row 1: the column {problem}; make the dataset, or pull it, again$"):
+        read_shard(dataset / TRAIN, TASK_SCHEMA)
+
+
 CORRUPTIONS: dict[str, Callable[[Row], None]] = {
-    "id is null": cell("id", None),
-    "golden_calls is null": cell("golden_calls", None),
-    "verdict is null": cell("verdict", None),
-    "evolutions is null": cell("evolutions", None),
-    "an evolution is null": cell("evolutions", [None]),
     "an empty evolution": cell("evolutions", [""]),
-    "a golden call is null": cell("golden_calls", None, 0),
-    "a tool is null": cell("golden_calls", None, 0, "name"),
-    "difficulty is null": cell("difficulty", None),
-    "a tier is null": cell("difficulty", None, "tier"),
     "another tier": cell("difficulty", "x", "tier"),
     "another outcome": cell("outcome", "won"),
     "another status": cell("verdict", "maybe", 0, "status"),
@@ -261,7 +276,6 @@ CORRUPTIONS: dict[str, Callable[[Row], None]] = {
     "arguments are a number": cell("golden_calls", "3", 0, "arguments"),
     "row changes are a number": cell("row_changes", "3"),
     "versions are a list": cell("provenance", "[]", "versions"),
-    "a cost that is no number": cell("provenance", float("nan"), "cost_usd"),
     "a result that is no number": cell("golden_calls", "NaN", 0, "result"),
     "half a character": cell("golden_calls", '"\\ud800"', 0, "result"),
     "an argument beyond all numbers": cell("golden_calls", '{"member_id":' + "9" * 400 + "}", 0, "arguments"),
@@ -275,28 +289,46 @@ CORRUPTIONS: dict[str, Callable[[Row], None]] = {
     "an unknown persona": in_candidate(persona="nobody"),
     "an id that a terminal obeys": cell("id", "\x1b[2J\nall holds"),
 }
+TASKS = 4
+"""As many as the dataset has: each is changed in one way."""
 
 
-@pytest.mark.parametrize("name", CORRUPTIONS)
-def test_whatever_a_cell_holds_is_a_finding(dataset: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("first", range(0, len(CORRUPTIONS), TASKS))
+def test_whatever_a_cell_holds_is_a_finding(dataset: Path, first: int, capsys: pytest.CaptureFixture[str]) -> None:
+    names = list(CORRUPTIONS)[first : first + TASKS]
     rows = read_shard(dataset / TRAIN, TASK_SCHEMA)
-    CORRUPTIONS[name](rows[0])
+    for row, name in zip(rows, names, strict=False):
+        CORRUPTIONS[name](row)
     write_shards(dataset / "mock", "train", rows, TASK_SCHEMA)
     repair(dataset)
     assert main(["verify", str(dataset)]) == 1
     out, err = capsys.readouterr()
-    assert out.startswith(TRAIN) and "\x1b" not in out and "Traceback" not in err
+    assert all(f"{TRAIN} row {number} (" in out for number, _ in enumerate(names))
+    assert "\x1b" not in out and "Traceback" not in err
     assert " findings" in out.splitlines()[-1]
 
 
 @pytest.mark.parametrize("column", ["number", "failed", "verdict", "candidate", "reproduce", "evolutions"])
-def test_a_reject_with_a_null_is_a_finding_that_names_row_and_column(dataset: Path, column: str) -> None:
+def test_a_reject_with_a_null_is_not_read(dataset: Path, column: str) -> None:
     rows = read_shard(dataset / REJECTED, REJECT_SCHEMA)
     rows[1][column] = None
     write_shards(dataset / "rejects" / "mock", "rejected", rows, REJECT_SCHEMA)
+    with pytest.raises(DatasetError, match=f"row 1: the column {column} is null; make the dataset, or pull it, again$"):
+        read_shard(dataset / REJECTED, REJECT_SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "column"), [(TRAIN, TASK_SCHEMA, "verdict"), (REJECTED, REJECT_SCHEMA, "number")]
+)
+def test_a_row_that_cannot_be_read_is_a_finding_that_names_row_and_column(
+    dataset: Path, path: str, schema: pa.Schema, column: str
+) -> None:
+    rows = read_shard(dataset / path, schema)
+    rows[1][column] = None
+    write_shards((dataset / path).parent, Path(path).name.partition("-")[0], rows, schema)
     repair(dataset)
-    (found,) = findings_at(dataset, REJECTED)
-    assert found.endswith(f"{REJECTED}: row 1: the column {column} is null; make the dataset, or pull it, again")
+    (found,) = findings_at(dataset, path)
+    assert found.endswith(f"{path}: row 1: the column {column} is null; make the dataset, or pull it, again")
 
 
 def test_an_accepted_candidate_is_no_reject(dataset: Path) -> None:

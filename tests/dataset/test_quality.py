@@ -21,6 +21,8 @@ from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.errors import UsageError
 
+pytestmark = pytest.mark.xdist_group("measured")  # the model of meanings is loaded once
+
 WANTED = {"accepted_share": 0.65, "found_share": 0.95, "kill_rate": 0.99, "duplicates": 0, "fewest_killed": 5}
 TASKS, REJECTS = ("mock", "train", TASK_SCHEMA), ("rejects/mock", "rejected", REJECT_SCHEMA)
 

@@ -19,14 +19,15 @@ from toolscale.dataset.columns import Row, task_row, tools_json
 from toolscale.dataset.making.folder import list_files
 from toolscale.dataset.making.judging import Place, kept_judge_at
 from toolscale.dataset.making.selection import apply_novelty
-from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
+from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.world import read_rows
 from toolscale.environment.environment import load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
-from toolscale.pipeline import build_environment, judge_range, synthesize
+from toolscale.pipeline import build_environment, synthesize
+from toolscale.pipeline.stages import place_of
 from toolscale.tasks.split import held_out_intents
 
 TRAIN = "mock/train-00000-of-00001.parquet"
@@ -43,23 +44,21 @@ def repair(folder: Path) -> None:
     (folder / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"files": tuple(list_files(folder))})))
 
 
-def forge(folder: Path, change: Callable[[Row], None], wanted: Callable[[Row], bool] = lambda row: True) -> str:
-    """Change the first wanted row of the train split, repair the manifest, and return the place of the row."""
+def forge(folder: Path, *changes: tuple[Callable[[Row], None], str]) -> set[tuple[str, str]]:
+    """Change as many rows of the train split, the first in the first way, repair the manifest, and return the place of
+    each with the gate that is to name it."""
     rows = read_shard(folder / TRAIN, TASK_SCHEMA)
-    number = next(number for number, row in enumerate(rows) if wanted(row))
-    place = f"{TRAIN} row {number} ({rows[number]['id']})"
-    change(rows[number])
+    places = set()
+    for number, (change, gate) in enumerate(changes):
+        change(rows[number])
+        places.add((f"{TRAIN} row {number} ({rows[number]['id']})", gate))
     write_shards(folder / "mock", "train", rows, TASK_SCHEMA)
     repair(folder)
-    return place
+    return places
 
 
 def found(folder: Path) -> set[tuple[str, str]]:
     return {(finding.place, finding.gate) for finding in verify_dataset(folder).findings}
-
-
-def writes(row: Row) -> bool:
-    return bool(row["difficulty"]["writes"])
 
 
 def in_json(row: Row, column: str, change: Callable[[Any], None]) -> None:
@@ -81,101 +80,81 @@ def test_a_copy_elsewhere_holds_with_the_environments_of_the_project_out_of_sigh
     assert found(dataset) == set()
 
 
-def test_a_changed_argument(dataset: Path) -> None:
-    def change(row: Row) -> None:
-        call = row["golden_calls"][-1]
-        in_json(
-            call,
-            "arguments",
-            lambda arguments: arguments.update({name: other(value) for name, value in list(arguments.items())[:1]}),
-        )
-
-    place = forge(dataset, change, writes)
-    assert found(dataset) == {(place, "replay")}
+def changed(column: str) -> Callable[[Row], None]:
+    return lambda row: row.update({column: other(row[column])})
 
 
-def test_a_changed_result(dataset: Path) -> None:
-    def change(row: Row) -> None:
-        in_json(row["golden_calls"][0], "result", lambda result: result.update({next(iter(result)): "something else"}))
+def change_argument(row: Row) -> None:
+    def change(arguments: dict[str, Any]) -> None:
+        name = next(iter(arguments))
+        arguments[name] = other(arguments[name])
 
-    place = forge(dataset, change)
-    assert found(dataset) == {(place, "replay")}
-
-
-def test_a_removed_call(dataset: Path) -> None:
-    place = forge(dataset, lambda row: row["golden_calls"].pop(), writes)
-    assert found(dataset) == {(place, "replay")}
+    in_json(row["golden_calls"][-1], "arguments", change)
 
 
-def test_a_changed_row_change(dataset: Path) -> None:
+def change_result(row: Row) -> None:
+    in_json(row["golden_calls"][0], "result", lambda result: result.update({next(iter(result)): "something else"}))
+
+
+def change_row_change(row: Row) -> None:
     def change(changes: list[Any]) -> None:
-        after = changes[0]["after"]
+        after = next(change["after"] for change in changes if change["after"])
         name = next(reversed(after))
         after[name] = other(after[name])
 
-    place = forge(
-        dataset, lambda row: in_json(row, "row_changes", change), lambda row: '"after":{' in row["row_changes"]
-    )
-    assert found(dataset) == {(place, "replay")}
+    in_json(row, "row_changes", change)
 
 
-def test_a_changed_fact(dataset: Path) -> None:
-    def change(row: Row) -> None:
-        fact = row["communicate"][0]
-        fact["value"] = str(int(fact["value"]) + 1) if fact["value"].isdigit() else fact["value"] + "x"
-
-    place = forge(dataset, change, lambda row: bool(row["communicate"]))
-    assert found(dataset) == {(place, "grounded")}
-
-
-def test_a_dropped_fact(dataset: Path) -> None:
-    place = forge(dataset, lambda row: row["communicate"].clear(), lambda row: bool(row["communicate"]))
-    assert found(dataset) == {(place, "grounded")}
-
-
-def test_a_changed_request(dataset: Path) -> None:
-    def change(row: Row) -> None:
-        row["request"] += " Thank you kindly."
-
-    place = forge(dataset, change)
-    assert (place, "grounded") in found(dataset)
+def change_fact(row: Row) -> None:
+    fact = row["communicate"][0]
+    fact["value"] = str(int(fact["value"]) + 1) if fact["value"].isdigit() else fact["value"] + "x"
 
 
 @pytest.mark.parametrize(
-    ("column", "gate"),
+    "changes",
     [
-        ("tools", "schema"),
-        ("environment_hash", "schema"),
-        ("initial_state_hash", "schema"),
-        ("candidate", "schema"),
-        ("intent_id", "schema"),
-        ("mutants_killed", "mutants_killed"),
+        [
+            (change_argument, "replay"),
+            (change_result, "replay"),
+            (lambda row: row["golden_calls"].pop(), "replay"),
+            (change_row_change, "replay"),
+        ],
+        [
+            (change_fact, "grounded"),
+            (lambda row: row["communicate"].clear(), "grounded"),
+            (lambda row: row["prompt"][0].update(content="Do whatever you are told."), "schema"),
+            (lambda row: row.update(id="0" * 32), "schema"),
+        ],
     ],
 )
-def test_any_other_changed_column(dataset: Path, column: str, gate: str) -> None:
-    place = forge(dataset, lambda row: row.update({column: other(row[column])}))
-    assert (place, gate) in found(dataset)
+def test_changed_rows_are_named_and_no_other(dataset: Path, changes: list[tuple[Callable[[Row], None], str]]) -> None:
+    places = forge(dataset, *changes)
+    assert found(dataset) == places
 
 
-def test_a_changed_id(dataset: Path) -> None:
-    forge(dataset, lambda row: row.update(id="0" * 32))
-    assert found(dataset) == {(f"{TRAIN} row 0 ({'0' * 32})", "schema")}
-
-
-def test_a_changed_policy_in_the_prompt(dataset: Path) -> None:
-    place = forge(dataset, lambda row: row["prompt"][0].update(content="Do whatever you are told."))
-    assert found(dataset) == {(place, "schema")}
-
-
-def test_a_changed_verdict(dataset: Path) -> None:
-    place = forge(dataset, lambda row: row["verdict"][1].update(finding="all is well"))
-    assert [gate for where, gate in found(dataset) if where == place] == ["integrity"]
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [
+            (lambda row: row["verdict"][1].update(finding="all is well"), "integrity"),
+            (lambda row: row.update(request=row["request"] + " Thank you kindly."), "grounded"),
+            (changed("candidate"), "schema"),
+            (changed("mutants_killed"), "mutants_killed"),
+        ],
+        [(changed(column), "schema") for column in ("tools", "environment_hash", "initial_state_hash", "intent_id")],
+    ],
+)
+def test_rows_are_named_whatever_of_them_is_changed(
+    dataset: Path, changes: list[tuple[Callable[[Row], None], str]]
+) -> None:
+    places = forge(dataset, *changes)
+    assert places <= found(dataset)
 
 
 def test_a_request_that_another_row_could_have(dataset: Path) -> None:
     """Swapping the whole candidate, words and all, makes a row that contradicts itself."""
     rows = read_shard(dataset / TRAIN, TASK_SCHEMA)
-    place = forge(dataset, lambda row: row.update(candidate=rows[1]["candidate"]))
+    ((place, _),) = forge(dataset, (lambda row: row.update(candidate=rows[1]["candidate"]), "replay"))
     assert {gate for where, gate in found(dataset) if where == place} >= {"replay", "grounded", "schema"}
 
 
@@ -290,8 +269,7 @@ def test_a_tool_that_no_longer_compiles(dataset: Path) -> None:
 )
 def test_any_other_changed_file(dataset: Path, name: str) -> None:
     path = dataset / name
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"a", b"b", 40) if b"a" in content else content[:-1])
+    path.write_bytes(path.read_bytes().replace(b"a", b"b", 40))
     repair(dataset)
     assert name in {place for place, _ in found(dataset)}
 
@@ -316,13 +294,14 @@ def test_a_shard_that_is_no_parquet(dataset: Path) -> None:
 def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tmp_path: Path) -> None:
     """Also in a process that judged over the usual rows before: what was admitted is the same at every scale, and the
     judge that was kept is not."""
-    judge_range(build_environment("mock", tmp_path / "usual", tmp_path / "cache"), 0, 0, 2, tmp_path / "judged")
+    usual = build_environment("mock", tmp_path / "usual" / "mock", tmp_path / "cache")
+    kept_judge_at(place_of(usual, Recipe("mock", tasks=6, turns="single", answer="message")))
     folder = tmp_path / "mock"
     manifest = synthesize("mock", folder, tasks=6, scale=3, turns="single", answer="message")
     world = folder / "environments" / "mock"
-    usual = populate(load_environment("mock"))
+    usually = populate(load_environment("mock"))
     rows = read_rows(load_environment(world), world)
-    assert (manifest.domains["mock"].scale, len(rows["members"])) == (3, 3 * len(usual["members"]))
+    assert (manifest.domains["mock"].scale, len(rows["members"])) == (3, 3 * len(usually["members"]))
     assert verify_dataset(folder).findings == ()
     rejects = read_shard(folder / "rejects/mock/rejected-00000-of-00001.parquet", REJECT_SCHEMA)
     assert rejects and all(row["reproduce"].endswith(" --scale 3") for row in rejects)

@@ -21,6 +21,8 @@ from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.embedding import missing_packages
 from toolscale.dataset.describing.reading import read_dataset
 
+pytestmark = pytest.mark.xdist_group("measured")  # the model of meanings is loaded once
+
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
@@ -36,12 +38,12 @@ def benchmark(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture(params=["light", "dark"])
-def pages(request: pytest.FixtureRequest) -> Iterator[tuple[object, list[str]]]:
+@pytest.fixture
+def pages() -> Iterator[tuple[object, list[str]]]:
     """A page of Chromium 400 pixels wide, and what it complained of or asked for."""
     heard: list[str] = []
     with chromium() as browser:
-        page = browser.new_context(viewport={"width": 400, "height": 900}, color_scheme=request.param).new_page()
+        page = browser.new_context(viewport={"width": 400, "height": 900}).new_page()
         page.on("console", lambda message: heard.append(message.text))
         page.on("pageerror", lambda error: heard.append(str(error)))
         page.on("dialog", lambda dialog: heard.append(dialog.message))
@@ -60,7 +62,9 @@ def test_the_page_opens_on_a_phone_without_complaint_and_loads_nothing(
     text = page.inner_text("body")  # type: ignore[attr-defined]
     for heading in ("Figures", "Each domain against the others", "Plots", "What the figures mean"):
         assert heading in text
-    assert page.evaluate("document.documentElement.scrollWidth") == 400  # type: ignore[attr-defined]
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[attr-defined]
+        assert page.evaluate("document.documentElement.scrollWidth") == 400  # type: ignore[attr-defined]
     assert page.locator("figure svg").count() == (3 if missing_packages() else 5)  # type: ignore[attr-defined]
     if missing_packages():
         assert missing_packages() in text

@@ -104,7 +104,8 @@ def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last(
     selection = select(apply_novelty(candidates), even("ab"), 4)
     assert numbers(selection.accepted) == [0, 2, 3, 7]
     assert numbers(selection.rejected) == [1, 5]
-    assert (selection.over_quota, selection.cut) == (2, 8)
+    assert [number for number, outcome in selection.outcomes if outcome == "over_quota"] == [4, 6]
+    assert selection.outcomes[-1] == (8, "not_counted")
 
 
 def test_the_order_in_which_candidates_were_judged_does_not_matter() -> None:

@@ -13,7 +13,8 @@ import pytest
 from tests.dataset.test_combined import fingerprints, repair
 from toolscale.config import GRADING_VERSION
 from toolscale.dataset.arrow import TASK_SCHEMA
-from toolscale.dataset.checking.changes import CHANGES, read_changes
+from toolscale.dataset.checking.changes import CHANGES, check_changes, read_changes
+from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row
 from toolscale.dataset.comparing.combined import combine
@@ -24,6 +25,8 @@ from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
 from toolscale.records import ChangedTask, DomainChanges, Regraded, Release
+
+pytestmark = pytest.mark.xdist_group("combined")  # what they read is made once
 
 TRAIN = "mock/train-00000-of-00001.parquet"
 
@@ -286,9 +289,19 @@ def test_forged_changes_are_named(
     change(changes)
     (folder / CHANGES).write_text(json.dumps(changes))
     repair(folder)
-    findings = verify_dataset(folder).findings
+    ids = {domain: {row["id"] for row in rows.tasks} for domain, rows in read_dataset(folder).domains.items()}
+    findings = list(check_changes(folder, read_manifest(folder), ids))
     assert {(item.place, item.gate) for item in findings} == {(CHANGES, "schema")}
     assert any(finding in item.finding for item in findings)
+
+
+def test_forged_changes_are_found_by_verify(second: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(second, tmp_path / "second"))
+    changes = json.loads((folder / CHANGES).read_text())
+    (folder / CHANGES).write_text(json.dumps(changes | {"previous": "v0.0.1-00000000"}))
+    repair(folder)
+    said = "the manifest counts other changes"
+    assert verify_dataset(folder).findings == (Finding(CHANGES, "schema", said),)
 
 
 def test_changes_and_manifest_belong_together(first: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 EVIL = "\x1b]52;c;cm0gLXJm\x07 \x1b]0;all holds\x07 \x1b[2J \u202egnp.exe [/bold] [red]x[/red] \x9b31m"
 
 MORE: dict[str, Callable[[Row], None]] = {
+    "a tier is null": cell("difficulty", None, "tier"),
     "arguments that are cut": cell("golden_calls", "{", 0, "arguments"),
     "arguments in a list": cell("golden_calls", "[1]", 0, "arguments"),
     "five thousand digits": cell("golden_calls", '{"n":' + "9" * 5_000 + "}", 0, "arguments"),

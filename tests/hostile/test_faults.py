@@ -24,13 +24,14 @@ from tests.installed import needs
 from toolscale.cli import main
 from toolscale.cli.failures import failure_of
 from toolscale.dataset.making.shards import cut_shards, read_shard_plan
-from toolscale.dataset.making.units import read_judged
+from toolscale.dataset.making.units import Unit, judge_unit, read_judged
+from toolscale.dataset.manifest import Recipe
 from toolscale.dataset.runs import open_run, runs_under
 from toolscale.dataset.storage import write_file
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.scheduled import build_domain
-from toolscale.pipeline.stages import build_environment, judge_range
+from toolscale.pipeline.stages import build_environment, place_of
 
 MAKE = [sys.executable, "-m", "toolscale", "synthesize", "mock", "--tasks", "4", "--workers", "1", "--out"]
 
@@ -182,12 +183,13 @@ LOST = ("cut", "emptied", "noise")
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_unit_is_judged_again(tmp_path: Path, damage: str) -> None:
     world = build_environment("mock", tmp_path / "world" / "mock", tmp_path / "cache")
-    path = judge_range(world, 0, 0, 6, tmp_path / "judged")
+    unit = Unit(place_of(world, Recipe("mock", tasks=6)), 0, tuple(range(6)), tmp_path / "judged")
+    path = judge_unit(unit)
     whole = path.read_bytes()
     path.write_bytes(DAMAGES[damage](whole))
     with pytest.raises(DatasetError, match="is damaged; run the same command again"):
         read_judged([path])
-    assert judge_range(world, 0, 0, 6, tmp_path / "judged").read_bytes() == whole
+    assert judge_unit(unit).read_bytes() == whole
 
 
 def test_a_run_goes_on_from_a_damaged_unit(tmp_path: Path, mock_dataset: Path) -> None:

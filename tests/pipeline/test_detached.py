@@ -282,7 +282,10 @@ def test_one_on_another_machine_is_left_to_that_machine(out: Path) -> None:
     starts.write_text(ours)
 
 
-def test_another_command_for_the_same_folder_is_refused_while_one_runs(out: Path) -> None:
+def test_another_command_for_the_same_folder_is_refused_while_one_runs(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolscale.pipeline.detached.PATIENCE", 4)
     start_training(out, command(out, hold_at=3), out.parent)
     with pytest.raises(
         UsageError, match=f"another training is writing {out}; wait for it, stop it, or choose another folder"

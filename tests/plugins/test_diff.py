@@ -18,6 +18,8 @@ from toolscale_ui.diff import Diffs
 from toolscale.dataset.comparing.comparison import compare_places, outline
 from toolscale.pipeline import synthesize
 
+pytestmark = pytest.mark.xdist_group("compared")  # the datasets are made once
+
 
 def write_run(data: Path, folder: str, day: int, dataset: Path | None, *, domains: tuple[str, ...] = ("mock",)) -> Path:
     """Write a run of a day, by hand if its folder says so, with a dataset or without one."""

@@ -20,7 +20,7 @@ from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.drift import Change, Usual, change_of, usual_of
 from toolscale_ui.lineage import Push, Training, evaluation_of
 from toolscale_ui.nights import Night, Nights, NightsPage
-from toolscale_ui.outcome import Ended, Judged, Made
+from toolscale_ui.outcome import Judged, Made
 
 from tests.publish.hub_server import serving
 from toolscale.dataset.runs import Order, run_at
@@ -82,9 +82,9 @@ def test_a_night_says_what_came_out_and_where_it_went(tmp_path: Path, manifest: 
     assert night == Night(
         home.name,
         night.run,
-        made=Made(digest, night.made.asked, 396, 438, 42, USUAL, night.made.bytes),
+        made=Made(digest, night.made.asked, 396, 438, USUAL, night.made.bytes),
         judged=Judged(True, round(396 / 414, 4), 0.9991),
-        ended=Ended(FIRST + timedelta(days=3, minutes=31, seconds=4), True),
+        ended=FIRST + timedelta(days=3, minutes=31, seconds=4),
         pushes=[
             Push(
                 "me/nights",
@@ -129,7 +129,7 @@ def test_forty_nights_are_compared_each_with_the_fourteen_before_it(tmp_path: Pa
         change = night.changes.get("gate novel")
         assert (change.usual.nights if change else 0) == len(before)
         assert change is None or change.by == (night.value(of_gate("novel")) or 0) - statistics.median(before)
-    marked = {night.run.seed: drifts(night) for night in shown if drifts(night)}
+    marked = {(night.when - FIRST).days: drifts(night) for night in shown if drifts(night)}
     assert marked == {37: {"accepted": "lower", "tasks": "lower", "gate unambiguous": "higher"}}
     page = pages(tmp_path).get("/nights").text
     assert page.count("than usual</span>") == 3 and "Page 1 of 2" in page
@@ -216,10 +216,11 @@ def test_what_is_broken_is_named_in_a_line_and_the_rest_is_shown(
 
 
 def test_counts_that_cannot_be_are_no_figures(tmp_path: Path, manifest: Path) -> None:
-    for day, change in enumerate(({"accepted": -1}, {"rejected": 10**40}, {"candidates": "many"}, {"accepted": True})):
+    wrong = [("accepted", -1), ("candidates", 10**40), ("candidates", "many"), ("accepted", True)]
+    for day, (count, value) in enumerate(wrong):
         path = write_night(tmp_path, manifest, day) / "dataset/manifest.json"
         about = json.loads(path.read_text())
-        about["domains"]["mock"]["counts"] |= change
+        about["domains"]["mock"]["counts"][count] = value
         path.write_text(json.dumps(about))
     found = page_of(tmp_path)
     assert ([night.made for night in found.nights], set(found.problems.values())) == (

@@ -19,6 +19,8 @@ from toolscale.pipeline import synthesize
 from toolscale.records import Attempt, ToolCall
 from toolscale.tasks.candidate_keys import key_of
 
+pytestmark = pytest.mark.xdist_group("disputed")  # made once
+
 
 @pytest.fixture(scope="module")
 def disputed(tmp_path_factory: pytest.TempPathFactory, mock_dataset: Path) -> Row:

@@ -18,6 +18,8 @@ from toolscale.records import Script, Task
 from toolscale.rollout.person import NOTED, STILL_THERE
 from toolscale.session.sessions import Sessions
 
+pytestmark = pytest.mark.xdist_group("forms")  # the datasets are made once
+
 
 @pytest.fixture(scope="module")
 def sessions(mock_dataset: Path) -> Iterator[Sessions]:
@@ -160,10 +162,17 @@ def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) 
         assert sessions.solution(left).answer == ""
 
 
-def test_a_dialogue_goes_on_until_its_form_is_filled(tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=6, turns="dialogue")
-    with Sessions(tmp_path / "mock") as sessions:
-        alone = next(task for task in sessions.tasks if not agenda(tmp_path / "mock", task))
+@pytest.fixture(scope="module")
+def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of dialogues that a form ends."""
+    out = tmp_path_factory.mktemp("dialogues") / "mock"
+    synthesize("mock", out, tasks=12, turns="dialogue")
+    return out
+
+
+def test_a_dialogue_goes_on_until_its_form_is_filled(dialogues: Path) -> None:
+    with Sessions(dialogues) as sessions:
+        alone = next(task for task in sessions.tasks if not agenda(dialogues, task))
         session_id = sessions.open(alone)
         assert "call final_answer: it ends the conversation" in sessions.view(session_id).policy
         assert sessions.say(session_id, "Let me have a look.") == NOTED
@@ -173,11 +182,10 @@ def test_a_dialogue_goes_on_until_its_form_is_filled(tmp_path: Path) -> None:
         assert sessions.solution(session_id).answer == '{"done":"none"}'
 
 
-def test_the_person_comes_back_with_what_else_they_want_before_the_form_is_taken(tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=12, turns="dialogue")
-    with Sessions(tmp_path / "mock") as sessions:
-        task = next(task for task in sessions.tasks if len(agenda(tmp_path / "mock", task)) == 1)
-        (later,) = agenda(tmp_path / "mock", task)
+def test_the_person_comes_back_with_what_else_they_want_before_the_form_is_taken(dialogues: Path) -> None:
+    with Sessions(dialogues) as sessions:
+        task = next(task for task in sessions.tasks if len(agenda(dialogues, task)) == 1)
+        (later,) = agenda(dialogues, task)
         session_id = sessions.open(task)
         assert sessions.call(session_id, "final_answer", {"done": "none"}).error == STILL_THERE
         assert sessions.say(session_id, "That is done.") == later
@@ -191,9 +199,8 @@ def agenda(dataset: Path, task_id: str) -> tuple[str, ...]:
     return next(task_of(row).candidate.agenda for row in rows if row["id"] == task_id)
 
 
-def test_a_form_is_filled_by_a_call_which_does_not_tell_the_grade(tmp_path: Path) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=6, turns="single")
-    with Sessions(tmp_path / "mock") as sessions:
+def test_a_form_is_filled_by_a_call_which_does_not_tell_the_grade(forms: Path) -> None:
+    with Sessions(forms) as sessions:
         session_id = sessions.open(sessions.tasks[0])
         assert "final_answer" in [tool["function"]["name"] for tool in sessions.view(session_id).tools]
         assert "'done' is a required" in str(sessions.call(session_id, "final_answer", {}).error)

@@ -194,3 +194,12 @@ def run_name(run_id: str) -> str:
     """Return a folder name for a run id, which anybody may have chosen: its letters and digits, and a hash of it
     all."""
     return f"{re.sub(r'[^A-Za-z0-9]+', '-', run_id).strip('-')[:80]}-{sha256(run_id.encode()).hexdigest()[:8]}"
+
+
+def folder_name(told: str | None, run_id: str) -> str:
+    """Return the name of the folder of a training or an evaluation: what somebody `told`, or that of its run.
+    UsageError if no folder may be called so."""
+    name = told or run_name(run_id)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}", name):
+        raise UsageError(f"out is {name!r}; give the name of a folder, of letters, digits, '-', '_' and '.'")
+    return name

@@ -45,6 +45,8 @@ HEARTBEAT_SECONDS = 60.0
 LOG_LINES = 15
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|WEBHOOK", re.IGNORECASE)
 SECRET_WORDS = re.compile(r"\b(hf_|sk-)[A-Za-z0-9_-]{6,}")
+PATIENCE = 100
+"""Looks at a lock that somebody holds, who may only be looking too, before a folder counts as written by another."""
 FOREIGN_NAMES = ("AIRFLOW", "_AIRFLOW")
 """Beginnings of environment variables that a training does not get: it does not need to know how Airflow reaches its
 database."""
@@ -82,7 +84,7 @@ def start_training(out: Path, command: Sequence[str], folder: Path) -> bool:
     UsageError if another command is running that writes `out`. A training that failed or was stopped is started again.
     """
     order, place = Order(tuple(command), str(folder)), make_folder(process_folder(out))
-    patience = 100
+    patience = PATIENCE
     while True:
         with _free_lock(place) as lock:
             if lock is not None:

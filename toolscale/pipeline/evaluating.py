@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.dataset.places import files_in, is_local, open_place, url_of
-from toolscale.dataset.runs import run_name
+from toolscale.dataset.runs import folder_name
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import RegressionError, TrainingError, UsageError
 from toolscale.pipeline.detached import DONE, process_folder, start_training, stop_training, watch_training
@@ -44,9 +43,7 @@ def prepare_evaluation(
 
     UsageError if no checkpoint is named, or the name of the folder cannot be one.
     """
-    name = params["out"] or run_name(run_id)
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}", name):
-        raise UsageError(f"out is {name!r}; give the name of a folder, of letters, digits, '-', '_' and '.'")
+    name = folder_name(params["out"], run_id)
     source = told if told is not None else params
     checkpoint, dataset = source.get("checkpoint"), source.get("dataset")
     if not checkpoint:

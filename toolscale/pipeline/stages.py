@@ -1,6 +1,6 @@
 """The stages from a domain to a dataset: plain functions, path in, path out.
 
-    build_environment -> judge_range (many, in any order, anywhere) -> assemble
+    build_environment -> judge_unit (many, in any order, anywhere) -> assemble
 
 Each is a transaction: what it writes is written under a temporary name and renamed, and what says that it is complete
 is written last. Run again after a crash, a stage redoes only what is missing. `synthesize` runs them all on this
@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Unpack
 
 from toolscale.canonical import content_hash
-from toolscale.config import POPULATION_SEED, Audit
+from toolscale.config import POPULATION_SEED
 from toolscale.dataset.given import copy_decisions, given_folder, read_given, write_given
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty, count_accepted, select, weights_of
 from toolscale.dataset.making.staging import check_place
-from toolscale.dataset.making.units import Unit, judge_unit, read_judged, units_of
+from toolscale.dataset.making.units import judge_unit, read_judged, units_of
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import Recipe, Wanted, current_versions, read_manifest, world_folder
 from toolscale.dataset.storage import REPLACED, file_hash, remove_folder, replace_folder, work_folder
@@ -40,7 +40,7 @@ from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.limits import UNLIMITED, RunLimits
 from toolscale.package_code import code_hashes
-from toolscale.records import Admission, Answer, DrawnTurns, Manifest
+from toolscale.records import Admission, Manifest
 from toolscale.records.dataset import MOST_SCALE
 from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import streams_of
@@ -146,21 +146,6 @@ def build_environment(
     return out
 
 
-def judge_range(
-    world: Path,
-    seed: int,
-    start: int,
-    stop: int,
-    out: Path,
-    *,
-    audit: Audit = "sample",
-    turns: DrawnTurns = "mixed",
-    answer: Answer = "form",
-) -> Path:
-    """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(Unit(_place(world, audit, turns, answer, None, 1), seed, tuple(range(start, stop)), out))
-
-
 def judge_enough(
     world: Path,
     out: Path,
@@ -203,12 +188,8 @@ def so_far(paths: Sequence[Path], recipe: Recipe) -> str:
 
 def place_of(world: Path, recipe: Recipe) -> Place:
     """Return where the candidates of a recipe are judged."""
-    return _place(world, recipe.audit, recipe.turns, recipe.answer, recipe.given, recipe.scale)
-
-
-def _place(world: Path, audit: Audit, turns: DrawnTurns, answer: Answer, given: Path | None, scale: int) -> Place:
-    state = f"{file_hash(world / ADMISSION)}{read_given(given, world).hash}"
-    return Place(world, state, audit, turns, answer, given, scale)
+    state = f"{file_hash(world / ADMISSION)}{read_given(recipe.given, world).hash}"
+    return Place(world, state, recipe.audit, recipe.turns, recipe.answer, recipe.given, recipe.scale)
 
 
 def recipe_of(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -21,7 +20,7 @@ from typing import Any
 
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.places import files_in, is_local, open_place, url_of
-from toolscale.dataset.runs import run_name
+from toolscale.dataset.runs import folder_name
 from toolscale.dataset.storage import file_hash, read_file, remove_folder, storage_errors, write_file
 from toolscale.errors import DatasetError, TrainingError, UsageError
 from toolscale.pipeline.detached import DONE, process_folder, start_training, stop_training, watch_training
@@ -60,9 +59,7 @@ def prepare_training(
 
     UsageError if the name of the folder cannot be one, or the event names no dataset.
     """
-    name = params["out"] or run_name(run_id)
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}", name):
-        raise UsageError(f"out is {name!r}; give the name of a folder, of letters, digits, '-', '_' and '.'")
+    name = folder_name(params["out"], run_id)
     if told is not None and not told.get("dataset"):
         raise UsageError(
             "the event that triggered this run names no dataset; trigger train_orchestrator by hand and fill in dataset"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +55,6 @@ class Thresholds:
             if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted < math.inf:
                 raise UsageError(f"the threshold {name} is {wanted!r}; it is a number from 0 on")
         return cls(**said)
-
-    def as_dict(self) -> dict[str, float]:
-        """Name of a figure -> what is wanted of it."""
-        return {name: getattr(self, name) for name in WORDS}
 
 
 WORDS = {
@@ -152,7 +148,7 @@ def _words(rows: DatasetRows) -> dict[str, float]:
 
 def _compared(found: Mapping[str, Mapping[str, float]], thresholds: Thresholds | None) -> Quality:
     """Compare figures, domain -> figure -> value, with what is wanted."""
-    wanted = (thresholds or Thresholds()).as_dict()
+    wanted = asdict(thresholds or Thresholds())
     reasons = [(domain, reason) for domain, figures in found.items() for reason in _shortfalls(figures, wanted)]
     told = (f"{domain}: {reason}" if len(found) > 1 else reason for domain, reason in reasons)
     worst = {

@@ -28,10 +28,6 @@ class Selection:
 
     accepted: tuple[Judged, ...]
     rejected: tuple[Judged, ...]
-    over_quota: int
-    """Candidates up to the cut that passed every gate, but whose stream had its share."""
-    cut: int
-    """One more than the number of the last accepted task: candidates from here on are not counted."""
     outcomes: tuple[tuple[int, Outcome], ...]
     """Every number that was drawn, and what became of it."""
 
@@ -152,8 +148,7 @@ def select(judged: Sequence[Judged], weights: Weights, tasks: int, no_case: Iter
         if accepted
         else 1 + max((item.candidate.number for item in judged), default=-1)
     )
-    before = [candidate for candidate in judged if candidate.candidate.number < cut]
-    rejected = tuple(candidate for candidate in before if not candidate.verdict.accepted)
+    rejected = [item for item in judged if item.candidate.number < cut and not item.verdict.accepted]
     chosen = {candidate.candidate.number for candidate in accepted}
 
     def outcome(candidate: Judged) -> Outcome:
@@ -163,6 +158,4 @@ def select(judged: Sequence[Judged], weights: Weights, tasks: int, no_case: Iter
 
     outcomes: dict[int, Outcome] = dict.fromkeys(no_case, "no_case")
     outcomes |= {candidate.candidate.number: outcome(candidate) for candidate in judged}
-    return Selection(
-        tuple(accepted), rejected, len(before) - len(rejected) - len(accepted), cut, tuple(sorted(outcomes.items()))
-    )
+    return Selection(tuple(accepted), tuple(rejected), tuple(sorted(outcomes.items())))
