@@ -107,14 +107,6 @@ def test_a_table_on_the_terminal_is_aligned(folder: Path) -> None:
     assert lines[2].startswith("golden  100.0%")
 
 
-def command(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run the program; its exit status and the JSON that it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "eval", *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.returncode, strictly(done.stdout or "{}")
-
-
 def strictly(text: str) -> Any:
     """Read JSON; Infinity and NaN are none."""
 
@@ -124,25 +116,30 @@ def strictly(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def test_a_bound_without_end_is_null_wherever_figures_are_read(tmp_path: Path) -> None:
+def test_a_bound_without_end_is_null_wherever_figures_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["questions", "--tasks", "3", "--no-baselines", "--policy", "cheapest", "--out", str(tmp_path)]
-    status, found = command("run", *arguments)
-    assert status == 0
+    assert main(["run", *arguments, "--json"]) == 0
+    found = strictly(capsys.readouterr().out)
     shown, kept = found["policies"][0], strictly((Path(found["folder"]) / "done.json").read_text())["cheapest"]
     assert shown["per_right"][2] is None and kept["per_right"] == shown["per_right"]
 
 
-def test_a_run_a_comparison_and_a_report_by_the_command_line(tmp_path: Path) -> None:
+def test_a_run_a_comparison_and_a_report_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["questions", "--tasks", "6", "--no-baselines", "--policy", "tools", "--out", str(tmp_path)]
-    status, found = command("run", *arguments)
-    assert status == 0
+    assert main(["run", *arguments, "--json"]) == 0
+    found = strictly(capsys.readouterr().out)
     assert [each["policy"] for each in found["policies"]] == ["tools", "idle", "golden"]
     assert [each["accuracy"]["value"] for each in found["policies"]][1:] == [0, 1]
     folder = Path(found["folder"])
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["done.json", "golden", "idle", "report.html", "summary.md", "tools"]
-    status, found = command("compare", str(folder / "idle"), str(folder / "golden"), "--gate")
-    assert (status, found["verdict"], found["tasks"]) == (1, "worse", 6)
+    assert main(["compare", str(folder / "idle"), str(folder / "golden"), "--gate", "--json"]) == 1
+    found = strictly(capsys.readouterr().out)
+    assert (found["verdict"], found["tasks"]) == ("worse", 6)
 
 
 @pytest.mark.parametrize(
