@@ -192,7 +192,7 @@ def test_what_could_move_by_hand() -> None:
     assert share_moved([1.0], [1.0], ["a"]) is None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def without_a_model(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     """All policies without a model, on a few questions."""
     wanted = Wanted("self_preference", Settings(own=NAME), tmp_path_factory.mktemp("out"), tasks=TASKS)
