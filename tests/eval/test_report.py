@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from chat_server import chat_server, said
-from evaluated import Play
+from evaluated import Play, timeless
 
 from eval.cli import main
 from eval.policies import scripted
@@ -200,7 +200,7 @@ def test_a_run_that_is_stopped_again_and_again_asks_nothing_twice(tmp_path: Path
         assert started(tmp_path / "cut", tmp_path / "cut.sqlite").wait() == 0
         assert len(server.asked) == tasks
         assert started(tmp_path / "whole", tmp_path / "whole.sqlite").wait() == 0
-    cut, whole = (_timeless(tmp_path / name / "questions" / "m") for name in ("cut", "whole"))
+    cut, whole = (timeless(tmp_path / name / "questions" / "m") for name in ("cut", "whole"))
     assert cut == whole
     assert (tmp_path / "cut" / "questions" / "m" / ROLLOUTS).read_text().count("\n") == tasks
 
@@ -209,7 +209,3 @@ def _slowly(body: dict[str, Any]) -> Any:
     time.sleep(0.02)
     number = re.search(r"\d+", body["messages"][-1]["content"])
     return said(f"The answer is {number[0] if number else 7}.")
-
-
-def _timeless(folder: Path) -> list[dict[str, Any]]:
-    return [line.model_dump(exclude={"latency_s", "own_latency_s", "utility"}) for line in read_results(folder)[1]]
