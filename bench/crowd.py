@@ -309,10 +309,10 @@ def _quantile(values: Sequence[float], share: float) -> float:
 
 
 def _megabytes(pid: int) -> float:
-    return sum(process.memory_info().rss for process in family(pid)) / (1 << 20)
+    return float(sum(process.memory_info().rss for process in family(pid))) / (1 << 20)
 
 
 def _cpu(pid: int) -> float:
     """CPU seconds of a process with all that it started."""
     times = [process.cpu_times() for process in family(pid)]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
