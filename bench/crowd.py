@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.memory import family
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.describing.reading import read_dataset
@@ -143,24 +144,24 @@ class Connection(asyncio.Protocol):
         self._transport.close()
 
 
-def dataset_of(folder: Path = HOME) -> Path:
+def dataset_of() -> Path:
     """Return a dataset of ten domains; it is made if it is not there."""
-    whole = folder / "all"
+    whole = HOME / "all"
     if not (whole / "manifest.json").is_file():
         parts = []
         for name, home in list(every_domain().items())[:DOMAINS]:
             print(f"making {TASKS} tasks of {name}", file=sys.stderr, flush=True)
-            synthesize(home, folder / name, tasks=TASKS, turns="single")
-            parts.append(folder / name)
+            synthesize(home, HOME / name, tasks=TASKS, turns="single")
+            parts.append(HOME / name)
         combine(parts, whole)
     return whole
 
 
-def played_of(dataset: Path, seed: int = 0) -> list[Played]:
+def played_of(dataset: Path) -> list[Played]:
     """Return the tasks of a dataset that are told in one message, each with calls to make."""
     from toolscale.exports.golden import golden_trajectories
 
-    rng, found = random.Random(seed), list[Played]()
+    rng, found = random.Random(0), list[Played]()
     tools: dict[str, list[str]] = {}
     for row in read_dataset(dataset).rows.tasks:
         task = task_of(row)
@@ -230,40 +231,35 @@ async def measure_crowd(port: int, played: Sequence[Played], sessions: int, at_o
     async def close(number: int) -> None:
         await (await connected(number)).ask("DELETE", homes[number])
 
+    gate = asyncio.Semaphore(at_once)
+
     async def phase(name: str, work: Callable[[int], Awaitable[None]]) -> None:
         began, before = time.perf_counter(), _cpu(pid)
-        gate = asyncio.Semaphore(at_once)
+        await asyncio.gather(*map(work, range(sessions)))
+        sheet.seconds[name], sheet.cpu[name] = time.perf_counter() - began, _cpu(pid) - before
+        sheet.megabytes[name] = _megabytes(pid)
 
+    def gated(work: Callable[[int], Awaitable[None]]) -> Callable[[int], Awaitable[None]]:
         async def one(number: int) -> None:
             async with gate:
                 await work(number)
 
-        await asyncio.gather(*(one(number) for number in range(sessions)))
-        sheet.seconds[name], sheet.cpu[name] = time.perf_counter() - began, _cpu(pid) - before
-        sheet.megabytes[name] = _megabytes(pid)
+        return one
 
-    async def play_all() -> None:
+    async def play(number: int) -> None:
         """Each session makes its calls one after the other; all of them go on together."""
-        gate = asyncio.Semaphore(at_once)
-
-        async def one(number: int) -> None:
-            for name, arguments in chosen[number].calls:
-                async with gate:
-                    wanted = {"name": name, "arguments": arguments}
-                    await timed(sheet.called, number, "POST", f"{homes[number]}/call", wanted)
-
-        began, before = time.perf_counter(), _cpu(pid)
-        await asyncio.gather(*map(one, range(sessions)))
-        sheet.seconds["call"], sheet.cpu["call"] = time.perf_counter() - began, _cpu(pid) - before
-        sheet.megabytes["call"] = _megabytes(pid)
+        for name, arguments in chosen[number].calls:
+            async with gate:
+                wanted = {"name": name, "arguments": arguments}
+                await timed(sheet.called, number, "POST", f"{homes[number]}/call", wanted)
 
     sheet.megabytes["before"], own = _megabytes(pid), time.process_time()
-    await phase("open", open_)
+    await phase("open", gated(open_))
     _, told = await (await connected(-1)).ask("GET", "/health")
     sheet.sessions = json.loads(told)["open"]
-    await play_all()
-    await phase("grade", grade)
-    await phase("close", close)
+    await phase("call", play)
+    await phase("grade", gated(grade))
+    await phase("close", gated(close))
     sheet.cpu["client"] = time.process_time() - own
     return sheet
 
@@ -312,24 +308,11 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
 
-def _family(pid: int) -> list[int]:
-    """A process with all that it started."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in children for each in _family(int(child)))]
-
-
 def _megabytes(pid: int) -> float:
-    total = 0
-    for each in _family(pid):
-        lines = Path(f"/proc/{each}/status").read_text().splitlines()
-        total += next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
-    return total / 1024
+    return float(sum(process.memory_info().rss for process in family(pid))) / (1 << 20)
 
 
 def _cpu(pid: int) -> float:
     """CPU seconds of a process with all that it started."""
-    ticks = 0
-    for each in _family(pid):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    times = [process.cpu_times() for process in family(pid)]
+    return float(sum(each.user + each.system for each in times))

@@ -1,18 +1,14 @@
 """The nightly run on this machine: how long Airflow takes to be healthy, how long a run takes, and whether it gives the
 bytes of `make dataset`.
 
-Started as the tests start it (tests/airflow), in a folder of its own: `PYTHONPATH=tests/airflow python -m
-bench.nightly`.
+Started as the tests start it (tests/airflow), in a folder of its own.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from pathlib import Path
-
-import click
 
 from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
@@ -47,21 +43,3 @@ def time_nightly(domain: str, tasks: int) -> tuple[float, float, float]:
 
 def _alike(one: Path, other: Path) -> bool:
     return one.read_bytes() == other.read_bytes()
-
-
-@click.command()
-@click.option("--domain", default="finance", show_default=True)
-@click.option("--tasks", default=396, show_default=True)
-def main(domain: str, tasks: int) -> None:
-    """Measure a run and exit 1 if it is too slow or gives other bytes."""
-    healthy, took, same = time_nightly(domain, tasks)
-    click.echo(f"healthy after {healthy:.0f} s (at most {HEALTHY:g})")
-    click.echo(
-        f"{tasks} tasks of {domain} after {took:.0f} s (at most {RUN:g}); "
-        f"{same:.0%} of the files are those of make dataset"
-    )
-    sys.exit(0 if healthy <= HEALTHY and took <= RUN and same == 1 else 1)
-
-
-if __name__ == "__main__":
-    main()

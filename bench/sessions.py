@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 
 import httpx2
+import psutil
 import uvicorn
 from mcp import Client
 
@@ -142,5 +143,4 @@ def _growth(sessions: Sessions, tasks: Sequence[Task]) -> float:
 
 
 def _megabytes() -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+    return float(psutil.Process().memory_info().rss) / (1 << 20)

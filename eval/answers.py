@@ -11,6 +11,7 @@ from typing import Any
 
 from eval.benchmark import Case, Graded
 from eval.grading import NOBODY, RULES
+from toolscale.language.dates import MONTHS
 from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.records import Rollout
 
@@ -54,18 +55,7 @@ _FINAL = re.compile(
     r"(?:^|\n)\W*(?:exact |final )?answer\W*:\W*(?P<line>[^\n]+)|\\boxed\{(?P<box>[^{}]+)\}", re.IGNORECASE
 )
 _CONFIDENCE = re.compile(r"(?:^|\n)\W*confidence\W*:?\W*(\d{1,3}(?:\.\d+)?)\s*%?", re.IGNORECASE)
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            ("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr"), ("may",), ("june", "jun"),
-            ("july", "jul"), ("august", "aug"), ("september", "sep", "sept"), ("october", "oct"),
-            ("november", "nov"), ("december", "dec"),
-        ),
-        start=1,
-    )
-    for name in names
-}  # fmt: skip
+_MONTHS = {name: number for number, month in enumerate(MONTHS, 1) for name in (month, month[:3])} | {"sept": 9}
 _DATES = (
     re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"),
     re.compile(r"(?P<day>\d{1,2})(?:st|nd|rd|th)? (?:of )?(?P<month>[a-z]+)\.? (?P<year>\d{4})"),

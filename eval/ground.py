@@ -16,7 +16,7 @@ from toolscale.models.experts import make_expert
 from toolscale.records import Catalogue, Task
 from toolscale.rollout.bench import Bench
 from toolscale.rollout.domain import Domain
-from toolscale.rollout.offering import TOOLS, TaskSource
+from toolscale.rollout.offering import TaskSource
 from training.config import Config
 from training.config_file import read_config
 from training.data import measured, rollout_source, with_library
@@ -76,6 +76,3 @@ def open_ground(
         experts = {spec.name: make_expert(spec, data.pace) for spec in catalogue.experts}
         held = opening.pop_all()
     return Ground(source, Bench(experts, basic, worlds), catalogue, config, held)
-
-
-__all__ = ["SEED", "TOOLS", "Ground", "open_ground"]

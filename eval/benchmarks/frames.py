@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from eval import question_files
 from eval.answers import AnswerJudge
 from eval.benchmark import About, Case, Opened
 from eval.ground import Ground, open_ground
-from eval.question_files import cell_of, read_cells
+from eval.question_files import cell_of, read_cells, task_of
 from eval.records import Settings
 from toolscale.errors import UsageError
-from toolscale.records import Question
-from toolscale.rollout.offering import offer
 
 COUNT = 824
 CLOSED, ORACLE, LOCAL, LIVE = "closed book", "oracle articles", "local search", "live"
@@ -31,18 +30,12 @@ ABOUT = About(
 )
 
 _NAMES = {"question": ("question", "Prompt", "prompt"), "answer": ("answer", "Answer"), "id": ("id", "", "Unnamed: 0")}
-_OTHERS = 4
 
 
 @dataclass(frozen=True)
-class Row:
-    """One question of a file."""
+class Row(question_files.Row):
+    """One question. `kind`: its kinds of reasoning."""
 
-    id: str
-    question: str
-    answer: str
-    kind: str
-    """Its kinds of reasoning, as the file has them."""
     articles: str
 
 
@@ -66,7 +59,7 @@ def open_benchmark(settings: Settings, tasks: int | None) -> Opened:
     notes = (f"Setting: {setting}", *((f"{len(part)} of the {COUNT} questions",) if len(part) != COUNT else ()))
     return Opened(
         about=ABOUT,
-        cases=[_case(row, number, rows, setting, ground) for number, row in enumerate(part)],
+        cases=[_case(rows, number, setting, ground) for number in range(len(part))],
         ground=ground,
         grade=AnswerJudge().grade,
         notes=notes,
@@ -91,23 +84,11 @@ def read_rows(path: Path) -> Iterator[Row]:
         )
 
 
-def _case(row: Row, number: int, rows: list[Row], setting: str, ground: Ground) -> Case:
-    """What a simulated expert says wrongly are the answers of the next questions."""
-    others = [rows[(number + step) % len(rows)].answer for step in range(1, min(_OTHERS, len(rows)) + 1)]
-    wrong = tuple(other for other in dict.fromkeys(others) if other != row.answer) or ("I do not know.",)
+def _case(rows: list[Row], number: int, setting: str, ground: Ground) -> Case:
+    row = rows[number]
     text = f"{row.question}\n\nArticles:\n{row.articles}" if setting == ORACLE else row.question
-    question = Question(
-        id=row.id,
-        category="knowledge",
-        text=text,
-        answer=row.answer,
-        answer_kind="text",
-        wrong=wrong,
-        source="frames",
-    )
-    source = ground.source
-    task = offer(source.offering, number, "test", source.seed, question=question)
+    task = task_of(ground, rows, number, text, "knowledge", "frames")
     kept = tuple(name for name in task.basic_tools if name == "python" or name in TOOLS_OF[setting])
     kept = tuple(dict.fromkeys((*kept, *TOOLS_OF[setting])))
     groups = {"reasoning": row.kind} if row.kind else {}
-    return Case(task.model_copy(update={"id": f"frames-{row.id}", "basic_tools": kept}), row.id, groups)
+    return Case(task.model_copy(update={"basic_tools": kept}), row.id, groups)

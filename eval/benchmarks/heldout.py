@@ -6,11 +6,12 @@ from functools import partial
 
 from eval.benchmark import About, Case, Opened
 from eval.grading import grade_by_rules
-from eval.ground import TOOLS, open_ground
+from eval.ground import open_ground
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.pipeline.domains import open_domains
 from toolscale.records import RolloutTask, Split, Task, is_evolved
+from toolscale.rollout.offering import TOOLS
 from toolscale.tasks.toward import length_of
 
 ABOUT = About(

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eval import question_files
 from eval.answers import AnswerJudge
 from eval.benchmark import About, Case, Grade, Opened
 from eval.ground import Ground, open_ground
-from eval.question_files import cell_of, read_cells
+from eval.question_files import cell_of, read_cells, task_of
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatClient
-from toolscale.records import Question
-from toolscale.rollout.offering import offer
 
 TEXT, STATIC, GOLD, ROLLING = "text-only", "static", "verified gold", "rolling"
 COUNTS = {TEXT: 2_158, STATIC: 2_500, GOLD: 668, ROLLING: 2_689}
@@ -38,13 +37,9 @@ ASKED = (
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(question_files.Row):
     """One question."""
 
-    id: str
-    question: str
-    answer: str
-    kind: str
     category: str
     has_image: bool
 
@@ -67,7 +62,7 @@ def open_benchmark(settings: Settings, tasks: int | None) -> Opened:
     part = rows[:tasks]
     return Opened(
         about=ABOUT,
-        cases=[_case(row, number, rows, ground) for number, row in enumerate(part)],
+        cases=[_case(rows, number, ground) for number in range(len(part))],
         ground=ground,
         grade=AnswerJudge(states_confidence=True).grade,
         notes=tuple(_notes(name, part)),
@@ -113,20 +108,7 @@ def _read_ids(path: Path) -> frozenset[str]:
         raise UsageError(f"{path}: cannot be read; {ABOUT.data}") from error
 
 
-def _case(row: Row, number: int, rows: Sequence[Row], ground: Ground) -> Case:
-    """What a simulated expert says wrongly are the answers of the next questions."""
-    others = [rows[(number + step) % len(rows)].answer for step in range(1, min(4, len(rows)) + 1)]
-    wrong = tuple(other for other in dict.fromkeys(others) if other != row.answer) or ("I do not know.",)
-    question = Question(
-        id=row.id,
-        category="reasoning",
-        text=row.question + ASKED,
-        answer=row.answer,
-        answer_kind="text",
-        wrong=wrong,
-        source="hle",
-    )
-    source = ground.source
-    task = offer(source.offering, number, "test", source.seed, question=question)
-    task = task.model_copy(update={"id": f"hle-{row.id}", "basic_tools": ()})
-    return Case(task, row.id, {"category": row.category, "kind": row.kind})
+def _case(rows: Sequence[Row], number: int, ground: Ground) -> Case:
+    row = rows[number]
+    task = task_of(ground, rows, number, row.question + ASKED, "reasoning", "hle")
+    return Case(task.model_copy(update={"basic_tools": ()}), row.id, {"category": row.category, "kind": row.kind})

@@ -13,6 +13,7 @@ from typing import Any
 
 from eval.benchmark import Graded
 from eval.grading import NOBODY
+from toolscale.audit.needles import passes
 from toolscale.strict_json import read_json
 from toolscale.tau2.driver import IDLE
 from toolscale.tau2.files import Action, Simulation, Tau2Call, Tau2Task
@@ -67,17 +68,14 @@ def _part(name: str, task: Tau2Task, simulation: Simulation) -> bool | None:
         calls = simulation.calls()
         return all(any(_matches(action, call) for call in calls) for action in task.actions)
     if name == "COMMUNICATE":
-        said = [text.lower().replace(",", "") for text in simulation.said()]
-        return all(any(info.lower() in text for text in said) for info in task.communicate)
+        return all(any(passes(info, text) for text in simulation.said()) for info in task.communicate)
     if name == "DB":
         found = (recorded.get("db_check") or {}).get("db_match")
         return bool(found) if found is not None else _same_writes(task.actions, simulation.calls())
-    checks = recorded.get({"ENV_ASSERTION": "env_assertions", "NL_ASSERTION": "nl_assertions"}.get(name, ""))
+    asserted = {"ENV_ASSERTION": "env_assertions", "NL_ASSERTION": "nl_assertions"}.get(name, "")
+    checks = recorded.get(asserted)
     if checks is None:
-        wanted = (task.raw.get("evaluation_criteria") or {}).get(
-            {"ENV_ASSERTION": "env_assertions", "NL_ASSERTION": "nl_assertions"}.get(name, "")
-        )
-        return None if wanted else True
+        return None if (task.raw.get("evaluation_criteria") or {}).get(asserted) else True
     return all(bool(check.get("met")) for check in checks)
 
 

@@ -11,12 +11,12 @@ from eval.statistics.paired import (
     share_difference,
     share_moved,
 )
-from eval.statistics.sizes import sample_size, tasks_needed
+from eval.statistics.sizes import tasks_needed
 from eval.statistics.trials import pass_hat_k
 from toolscale.proportions import wilson
 
 __all__ = [
     "Difference", "Estimate", "McNemar", "clustered_error", "mcnemar", "mean_interval", "paired_difference",
-    "pass_hat_k", "ratio_difference", "ratio_interval", "sample_size", "share_difference", "share_moved",
+    "pass_hat_k", "ratio_difference", "ratio_interval", "share_difference", "share_moved",
     "tasks_needed", "wilson",
 ]  # fmt: skip

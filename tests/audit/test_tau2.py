@@ -198,22 +198,28 @@ def test_a_driver_that_writes_something_else_is_refused(text: bytes, told: str, 
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "limit", "told"),
     [
-        ("import sys; open(sys.argv[2], 'w').write('hello')", "the driver of tau2 wrote no JSON in line 1: hello"),
-        ("import time; time.sleep(60)", "tau2 took longer than 2 seconds on shop; give it more with --timeout"),
+        ("import sys; open(sys.argv[2], 'w').write('hello')", 60, "the driver of tau2 wrote no JSON in line 1: hello"),
+        (
+            # What runs in the background of a script inherits that SIGINT is ignored.
+            "import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(60)",
+            0.5,
+            "tau2 took longer than 0.5 seconds on shop; give it more with --timeout",
+        ),
         (
             "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(5)",
-            "tau2 took longer than 2 seconds on shop; give it more with --timeout",
+            0.5,
+            "tau2 took longer than 0.5 seconds on shop; give it more with --timeout",
         ),
-        ("raise KeyError('shop')", "tau2 ended with status 1 on shop: KeyError: 'shop'"),
-        ("import os; os.close(1); os.kill(os.getpid(), 9)", "tau2 ended with signal 9 on shop: it says nothing"),
+        ("raise KeyError('shop')", 60, "tau2 ended with status 1 on shop: KeyError: 'shop'"),
+        ("import os; os.close(1); os.kill(os.getpid(), 9)", 60, "tau2 ended with signal 9 on shop: it says nothing"),
     ],
 )
-def test_a_process_that_does_something_else_is_ended(script: str, told: str, tmp_path: Path) -> None:
+def test_a_process_that_does_something_else_is_ended(script: str, limit: float, told: str, tmp_path: Path) -> None:
     (tmp_path / "driver.py").write_text(script)
     checkout = Checkout(tmp_path, Path(sys.executable), "1.0.1", tmp_path)
-    place = Place(tmp_path / "work", os.environ, tmp_path, timeout_s=2)
+    place = Place(tmp_path / "work", os.environ, tmp_path, timeout_s=limit)
     with pytest.raises(ProgramError) as caught:
         list(asyncio.run(drive(checkout, "shop", place, lambda done, total: None, driver=tmp_path / "driver.py")))
     assert str(caught.value) == told

@@ -292,8 +292,10 @@ def test_policies_that_are_none_are_one_line(tmp_path: Path) -> None:
 def test_a_model_of_sft_reads_in_a_rollout_what_it_learned_from(
     mock_dataset: Path, tmp_path: Path, answer: Answer
 ) -> None:
-    folder = mock_dataset if answer == "message" else tmp_path / "mock"
-    synthesize("mock", folder, tasks=10, turns="single", answer=answer)
+    folder = mock_dataset
+    if answer == "form":
+        folder = tmp_path / "mock"
+        synthesize("mock", folder, tasks=10, turns="single", answer=answer)
     rows = read_dataset(folder).domains["mock"].splits
     for kind, split in (("familiar", "train"), ("heldout", "test")):
         opened = open_benchmark(kind, Settings(data=(str(folder),), config="training/configs/smollm2_grpo.yaml"), None)

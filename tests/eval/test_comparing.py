@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from evaluated import TASKS, Play
+from evaluated import TASKS, Play, made_up
 
 from eval.benchmark import Opened, open_benchmark
 from eval.comparing import compare, compare_folders, told
@@ -39,31 +39,9 @@ def header(policy: str) -> Header:
 
 def line(task: int, policy: str, score: float | None, sample: int = 0, **changes: object) -> Line:
     """A line of it."""
-    given: dict[str, object] = {
-        "key": f"{task}-{policy}-{sample}",
-        "task": f"task-{task}",
-        "task_hash": f"hash-{task}",
-        "cluster": f"cluster-{task % 30}",
-        "policy": policy,
-        "policy_hash": policy,
-        "sample": sample,
-        "status": "scored" if score is not None else "error",
-        "score": score,
-        "finding": "",
-        "stop": "answered",
-        "judge": "hand",
-        "utility": score,
-        "cost_usd": 0.01,
-        "latency_s": 1.0,
-        "own_cost_usd": 0.0,
-        "own_latency_s": 0.0,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "turns": 1,
-        "malformed": 0,
-        "uses": {},
-    }
-    return Line.model_validate({**given, **changes})
+    key, cluster = f"{task}-{policy}-{sample}", f"cluster-{task % 30}"
+    places = {"task": f"task-{task}", "task_hash": f"hash-{task}", "cluster": cluster, "sample": sample}
+    return made_up(policy, **{"key": key, **places, "score": score, "utility": score, **changes})
 
 
 def test_a_difference_is_told_with_all_that_it_takes_to_believe_it() -> None:

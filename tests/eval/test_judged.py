@@ -19,7 +19,8 @@ from eval.running import Wanted, run_benchmark
 from eval.storage import read_results
 from toolscale.models.judging import JudgeSettings
 
-Evaluated = Callable[[ChatServer], list[Line]]
+Evaluated = Callable[..., list[Line]]
+"""(judge, how long its answer may take) -> the lines of the run."""
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def evaluated(mock_dataset: Path, tmp_path: Path) -> Evaluated:
         request = next(request for request in known if request in user["content"])
         return solver({**body, "messages": [system, {**user, "content": request}, *rest]})
 
-    def run(judge: ChatServer) -> list[Line]:
+    def run(judge: ChatServer, deadline_s: float = 5) -> list[Line]:
         with chat_server(reply=solved) as server:
             wanted = Wanted(
                 kind="familiar",
@@ -42,7 +43,7 @@ def evaluated(mock_dataset: Path, tmp_path: Path) -> Evaluated:
                 out=tmp_path,
                 policies=(("hedging", "model"),),
                 environ={"TOOLSCALE_MODEL": "m", "OPENAI_BASE_URL": server.base_url},
-                judge=JudgeSettings(endpoint=judge.base_url, model="judge-1", deadline_s=5),
+                judge=JudgeSettings(endpoint=judge.base_url, model="judge-1", deadline_s=deadline_s),
                 replies=tmp_path / "replies.sqlite",
                 tasks=4,
                 baselines=False,
@@ -75,7 +76,7 @@ def test_a_judge_without_a_verdict_is_an_error_that_is_tried_again_and_no_wrong_
 
 def test_a_judge_that_is_busy_is_an_error_at_first_and_a_verdict_later(evaluated: Evaluated) -> None:
     with chat_server(Answer(b"{}", status=429)) as judge:
-        assert [line for line in evaluated(judge) if line.status == "error"]
+        assert [line for line in evaluated(judge, 0.5) if line.status == "error"]
     with chat_server(reply=ScriptedJudge()) as judge:
         assert {(line.status, line.score) for line in evaluated(judge)} == {("scored", 1.0)}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from chat_server import chat_server, said
-from evaluated import Play
+from evaluated import Play, timeless
 
 from eval.cli import main
 from eval.policies import scripted
@@ -107,14 +107,6 @@ def test_a_table_on_the_terminal_is_aligned(folder: Path) -> None:
     assert lines[2].startswith("golden  100.0%")
 
 
-def command(*arguments: str) -> tuple[int, dict[str, Any]]:
-    """Run the program; its exit status and the JSON that it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "eval", *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return done.returncode, strictly(done.stdout or "{}")
-
-
 def strictly(text: str) -> Any:
     """Read JSON; Infinity and NaN are none."""
 
@@ -124,25 +116,30 @@ def strictly(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-def test_a_bound_without_end_is_null_wherever_figures_are_read(tmp_path: Path) -> None:
+def test_a_bound_without_end_is_null_wherever_figures_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["questions", "--tasks", "3", "--no-baselines", "--policy", "cheapest", "--out", str(tmp_path)]
-    status, found = command("run", *arguments)
-    assert status == 0
+    assert main(["run", *arguments, "--json"]) == 0
+    found = strictly(capsys.readouterr().out)
     shown, kept = found["policies"][0], strictly((Path(found["folder"]) / "done.json").read_text())["cheapest"]
     assert shown["per_right"][2] is None and kept["per_right"] == shown["per_right"]
 
 
-def test_a_run_a_comparison_and_a_report_by_the_command_line(tmp_path: Path) -> None:
+def test_a_run_a_comparison_and_a_report_by_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["questions", "--tasks", "6", "--no-baselines", "--policy", "tools", "--out", str(tmp_path)]
-    status, found = command("run", *arguments)
-    assert status == 0
+    assert main(["run", *arguments, "--json"]) == 0
+    found = strictly(capsys.readouterr().out)
     assert [each["policy"] for each in found["policies"]] == ["tools", "idle", "golden"]
     assert [each["accuracy"]["value"] for each in found["policies"]][1:] == [0, 1]
     folder = Path(found["folder"])
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["done.json", "golden", "idle", "report.html", "summary.md", "tools"]
-    status, found = command("compare", str(folder / "idle"), str(folder / "golden"), "--gate")
-    assert (status, found["verdict"], found["tasks"]) == (1, "worse", 6)
+    assert main(["compare", str(folder / "idle"), str(folder / "golden"), "--gate", "--json"]) == 1
+    found = strictly(capsys.readouterr().out)
+    assert (found["verdict"], found["tasks"]) == ("worse", 6)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +200,7 @@ def test_a_run_that_is_stopped_again_and_again_asks_nothing_twice(tmp_path: Path
         assert started(tmp_path / "cut", tmp_path / "cut.sqlite").wait() == 0
         assert len(server.asked) == tasks
         assert started(tmp_path / "whole", tmp_path / "whole.sqlite").wait() == 0
-    cut, whole = (_timeless(tmp_path / name / "questions" / "m") for name in ("cut", "whole"))
+    cut, whole = (timeless(tmp_path / name / "questions" / "m") for name in ("cut", "whole"))
     assert cut == whole
     assert (tmp_path / "cut" / "questions" / "m" / ROLLOUTS).read_text().count("\n") == tasks
 
@@ -212,7 +209,3 @@ def _slowly(body: dict[str, Any]) -> Any:
     time.sleep(0.02)
     number = re.search(r"\d+", body["messages"][-1]["content"])
     return said(f"The answer is {number[0] if number else 7}.")
-
-
-def _timeless(folder: Path) -> list[dict[str, Any]]:
-    return [line.model_dump(exclude={"latency_s", "own_latency_s", "utility"}) for line in read_results(folder)[1]]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from chat_server import Answer, ChatServer, chat_server, said
+from evaluated import made_up
 
 from eval.benchmark import Opened, completed, open_benchmark
 from eval.cli import main
@@ -125,16 +126,15 @@ def test_a_family_that_nobody_knows_is_told_by_the_first_letters() -> None:
 
 def line(question: int, kind: str, bearer: str | None, first: str | None, **changes: Any) -> Line:
     """A line that was never played: two experts, a and b, are on offer."""
+    name = f"{question}-{kind}-{bearer}"
     given: dict[str, Any] = {
-        "key": f"{question}-{kind}-{bearer}-{changes.get('sample', 0)}", "task": f"{question}#{kind}-{bearer}",
-        "task_hash": f"{question}-{kind}-{bearer}", "cluster": f"q{question}", "groups": {ARM: kind}, "policy": "p",
-        "policy_hash": "p", "sample": 0, "status": "scored", "score": float(first == "a"), "finding": "",
-        "stop": "answered", "judge": "hand", "utility": 0.5 if first == "a" else 0.25,
-        "cost_usd": 0.02 if first == "a" else 0.01, "latency_s": 1.0, "own_cost_usd": 0.0, "own_latency_s": 0.0,
-        "input_tokens": 0, "output_tokens": 0, "turns": 1, "malformed": 0, "uses": {first: 1} if first else {},
-        "first": first, "bearer": bearer,
+        "key": f"{name}-{changes.get('sample', 0)}", "task": f"{question}#{kind}-{bearer}", "task_hash": name,
+        "cluster": f"q{question}", "groups": {ARM: kind}, "score": float(first == "a"),
+        "utility": 0.5 if first == "a" else 0.25,
+        "cost_usd": 0.02 if first == "a" else 0.01, "uses": {first: 1} if first else {}, "first": first,
+        "bearer": bearer,
     }  # fmt: skip
-    return Line.model_validate({**given, **changes})
+    return made_up("p", **{**given, **changes})
 
 
 def played(question: int, neutral: str, own: tuple[str, str], other: tuple[str, str]) -> list[Line]:
@@ -192,7 +192,7 @@ def test_what_could_move_by_hand() -> None:
     assert share_moved([1.0], [1.0], ["a"]) is None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def without_a_model(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     """All policies without a model, on a few questions."""
     wanted = Wanted("self_preference", Settings(own=NAME), tmp_path_factory.mktemp("out"), tasks=TASKS)

@@ -107,7 +107,7 @@ def test_what_is_drawn_towards_a_weakness_is_verified_and_told_on_the_card(tmp_p
     held_out = held_out_intents(environment.spec.intents.intents)
     failed = next(each.id for each in environment.spec.intents.intents if each.id not in held_out)
     path = written(tmp_path / "weak.json", "mock", intents={failed: Failed.of(20, 20)})
-    command = ["synthesize", "mock", "--tasks", "8", "--toward", str(path), "--out", str(out)]
+    command = ["synthesize", "mock", "--tasks", "4", "--toward", str(path), "--out", str(out)]
     assert main(command) in (0, 1)
     rows = read_dataset(out).rows
     assert rows.tasks and not {row["intent_id"] for row in rows.tasks} & held_out

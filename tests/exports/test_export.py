@@ -15,12 +15,15 @@ from toolscale.config import EXPORTS, VERSION
 from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.storage import file_hash
 from toolscale.errors import UsageError
-from toolscale.exports.format import Source
+from toolscale.exports.format import Format, Source
 from toolscale.exports.formats import FORMATS
 from toolscale.exports.golden import Golden
 from toolscale.exports.writing import export
 from toolscale.pipeline import synthesize
 from toolscale.session.playable import Playable
+
+WIDEST = 132
+"""Characters of a line of a file that runs in a host."""
 
 
 def test_an_export_holds_its_rows_the_dataset_and_a_word_on_what_it_is(
@@ -125,22 +128,26 @@ def test_the_commands_of_the_card_write_every_format(form_dataset: Path, tmp_pat
     [command] = re.findall(r"^    toolscale (export .*)$", card, re.MULTILINE)
     assert named == [*FORMATS] == [*EXPORTS]
     for name in named:
+        out = tmp_path / name
         filled = command.replace("<the folder>", str(form_dataset)).replace("<a format>", name)
-        assert main(filled.replace("<another folder>", str(tmp_path / name)).split()) == 0
-        about = json.loads((tmp_path / name / "export.json").read_text())
+        assert main(filled.replace("<another folder>", str(out)).split()) == 0
+        about = json.loads((out / "export.json").read_text())
         assert (about["format"], sum(about["tasks"].values()) + about["left_out"]) == (name, 10)
-        assert (tmp_path / name / "dataset" / "manifest.json").exists() == FORMATS[name].plays
+        assert (out / "dataset" / "manifest.json").exists() == FORMATS[name].plays
+        check_readme(FORMATS[name], (out / "README.md").read_text())
+        for path in (each for each in out.rglob("*.py") if "dataset" not in each.parts):
+            lines = path.read_text().splitlines()
+            compile(path.read_text(), path, "exec")
+            assert len(lines) < 100 and max(map(len, lines), default=0) <= WIDEST, path
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_readme_says_where_toolscale_comes_from_and_what_its_host_has_no_way_to_say(
-    name: str, form_dataset: Path, tmp_path: Path
-) -> None:
-    export(form_dataset, name, tmp_path / name)
-    readme = (tmp_path / name / "README.md").read_text()
-    assert (f"`dist/toolscale-{VERSION}-py3-none-any.whl`" in readme) == FORMATS[name].plays
-    assert f"## Limitations\n\n{FORMATS[name].host.split()[0]} has no way to say:\n\n* " in readme
-    assert ("toolscale" in " ".join(re.findall(r"^pip install .*", readme, re.MULTILINE))) <= FORMATS[name].plays
+def check_readme(wanted: Format, readme: str) -> None:
+    """It says where toolscale comes from, and what the host has no way to say."""
+    assert (f"`dist/toolscale-{VERSION}-py3-none-any.whl`" in readme) == wanted.plays
+    assert ("toolscale" in " ".join(re.findall(r"^pip install .*", readme, re.MULTILINE))) <= wanted.plays
+    cannot = "".join(f"* {each[0].upper()}{each[1:]}.\n" for each in wanted.cannot)
+    assert f"## Limitations\n\n{wanted.host.split()[0]} has no way to say:\n\n{cannot}" in readme
+    assert "{{" not in readme and "{%" not in readme
 
 
 def test_a_readme_says_that_messages_are_not_read_there(mock_dataset: Path, form_dataset: Path, tmp_path: Path) -> None:

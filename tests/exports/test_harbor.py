@@ -138,39 +138,29 @@ def test_the_containerfile_is_one_that_the_linter_takes(exported: Path) -> None:
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
 
-def test_the_image_is_named_by_an_option(
+def test_options_name_the_image_and_leave_the_mcp_server_out(
     form_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["export", str(form_dataset), "--to", "harbor", "--out", str(tmp_path / "out"), "-o"]
-    assert main([*command, "image=Two Words"]) == 2
+    assert [main([*command, "image=Two Words"]), main([*command, "mcp=maybe"])] == [2, 2]
     assert capsys.readouterr().err == (
         "toolscale: -o image='Two Words' is no name of an image; say such as registry.example/finance:1\n"
+        "toolscale: -o mcp='maybe': say yes or no\n"
     )
     assert list(tmp_path.iterdir()) == []
-    assert main([*command, "image=registry.example/me/finance:1"]) == 0
-    told = {tomllib.loads(path.read_text())["environment"]["docker_image"] for path in tmp_path.glob("out/*/task.toml")}
-    assert told == {"registry.example/me/finance:1"}
-
-
-def test_the_mcp_server_is_left_out_by_an_option(
-    form_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["export", str(form_dataset), "--to", "harbor", "--out", str(tmp_path / "out"), "-o"]
-    assert [main([*command, "mcp=maybe"]), main([*command, "mcp=no"])] == [2, 0]
-    assert capsys.readouterr().err == "toolscale: -o mcp='maybe': say yes or no\n"
+    assert main([*command, "image=registry.example/me/finance:1", "-o", "mcp=no"]) == 0
     for path in tmp_path.glob("out/*/task.toml"):
-        assert "mcp_servers" not in tomllib.loads(path.read_text())["environment"]
+        environment = tomllib.loads(path.read_text())["environment"]
+        assert environment["docker_image"] == "registry.example/me/finance:1" and "mcp_servers" not in environment
         assert "MCP" not in (path.parent / "instruction.md").read_text().partition("# How you work here")[2]
 
 
 def test_a_folder_that_jobs_may_read_is_not_replaced(
-    form_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    form_dataset: Path, exported: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["export", str(form_dataset), "--to", "harbor", "--out", str(tmp_path / "out")]
-    assert [main(command), main(command)] == [0, 2]
+    assert main(["export", str(form_dataset), "--to", "harbor", "--out", str(exported)]) == 2
     assert capsys.readouterr().err == (
-        f"toolscale: {tmp_path / 'out'} is there, and jobs of harbor may read it; remove it, or choose a new folder "
-        "for --out\n"
+        f"toolscale: {exported} is there, and jobs of harbor may read it; remove it, or choose a new folder for --out\n"
     )
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from toolscale.dataset.describing.reading import read_dataset
-from toolscale.exports.inspect_ai import FORMATS
 from toolscale.exports.writing import export
 
 
@@ -47,22 +46,11 @@ def test_a_sample_says_what_a_solver_may_see_and_what_errors_are_clustered_by(
     ]
 
 
-def test_the_adapter_is_short_python(exported: Path) -> None:
-    adapter = (exported / "toolscale_inspect.py").read_text()
-    compile(adapter, "toolscale_inspect.py", "exec")
-    assert len(adapter.splitlines()) < 100
-    assert max(map(len, adapter.splitlines())) <= 120
-
-
-def test_the_readme_says_how_to_run_it_and_what_inspect_cannot_say(exported: Path) -> None:
+def test_the_readme_says_how_to_run_it(exported: Path) -> None:
     readme = (exported / "README.md").read_text()
-    [inspect] = FORMATS
     assert re.findall(r"^inspect (?:eval|score) .*--(?:model|action) \S+", readme, re.MULTILINE) == [
         "inspect eval toolscale_inspect.py --model mockllm/model",
         "inspect eval toolscale_inspect.py --model openai/gpt-4o",
         "inspect eval toolscale_inspect.py -T split=train --limit 50 --epochs 4 --model openai/gpt-4o",
         "inspect score logs/NAME.eval --scorer toolscale_inspect.py --action overwrite",
     ]
-    assert [f"* {each[0].upper()}{each[1:]}." in readme for each in inspect.cannot] == [True] * len(inspect.cannot)
-    assert "{{" not in readme
-    assert "{%" not in readme

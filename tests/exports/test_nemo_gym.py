@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
-from toolscale.errors import UsageError
-from toolscale.exports.format import Source
-from toolscale.exports.formats import FORMATS
 from toolscale.exports.golden import Golden
 from toolscale.exports.writing import export
-
-ADAPTER = 100
-"""Lines, at most, of a file that runs in a host."""
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +27,6 @@ def test_the_export_has_the_layout_of_the_host(exported: Path) -> None:
         f"{server}/requirements.txt",
     }  # fmt: skip
     assert "dataset/manifest.json" in files
-    app = (exported / server / "app.py").read_text()
-    compile(app, "app.py", "exec")
-    assert len(app.splitlines()) < ADAPTER
 
 
 def test_rows_ask_with_the_prompt_and_the_tools_of_the_dataset(exported: Path, golden: list[Golden]) -> None:
@@ -85,16 +75,3 @@ def test_the_configuration_names_the_server_the_agent_and_the_rows(exported: Pat
             {"name": "example", "type": "example", "jsonl_fpath": f"{folder}/data/example.jsonl"},
         ],
     }
-
-
-def test_what_the_host_cannot_take_is_refused(golden: list[Golden]) -> None:
-    make = FORMATS["nemo-gym"].make
-    source = Source("mine", "0" * 64, golden)
-    with pytest.raises(UsageError, match="NeMo Gym knows no license 'mine'; it knows TBD, Apache"):
-        list(make(source, {"license": "mine"}))
-    tool = {"type": "function", "function": {"name": "verify", "description": "", "parameters": {}}}
-    with pytest.raises(UsageError) as raised:
-        list(make(replace(source, golden=[replace(golden[0], tools=(tool,))]), {"license": "TBD"}))
-    assert str(raised.value) == (
-        "mock has a tool 'verify', a route that a server of NeMo Gym keeps for itself; give the tool another name"
-    )

@@ -10,15 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from toolscale.errors import UsageError
-from toolscale.exports.format import Source
-from toolscale.exports.formats import FORMATS
 from toolscale.exports.golden import Golden
 from toolscale.exports.openenv import SPEAK, actions_of
 from toolscale.exports.writing import export
-
-ADAPTER = 100
-"""Lines, at most, of a file that runs in a host."""
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +45,6 @@ def test_the_export_has_the_layout_of_the_host(exported: Path) -> None:
         "validation/oracle.py", "validation/runtime.json",
     }  # fmt: skip
     assert "dataset/manifest.json" in files
-    for path in exported.glob("**/*.py"):
-        compile(path.read_text(), path, "exec")
-        assert len(path.read_text().splitlines()) < ADAPTER, path
 
 
 def test_tasks_and_tools_are_those_of_the_dataset(exported: Path, golden: list[Golden]) -> None:
@@ -99,13 +90,3 @@ def test_a_form_is_filled_in_by_its_own_tool(golden: list[Golden]) -> None:
     form = {"type": "object", "properties": {"fee": {"type": "integer"}}}
     filled = replace(golden[0], task=golden[0].task.model_copy(update={"form": form}), answer='{"fee": 5}')
     assert actions_of(filled)[-1] == call("final_answer", {"fee": 5})
-
-
-def test_a_tool_with_a_name_of_the_host_is_refused(golden: list[Golden]) -> None:
-    tool = {"type": "function", "function": {"name": "state", "description": "", "parameters": {}}}
-    source = Source("mine", "0" * 64, [replace(golden[0], tools=(tool,))])
-    with pytest.raises(UsageError) as raised:
-        list(FORMATS["openenv"].make(source, {}))
-    assert str(raised.value) == (
-        "mock has a tool 'state', a name that an OpenEnv server keeps for itself; give the tool another name"
-    )

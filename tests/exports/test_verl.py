@@ -56,9 +56,3 @@ def test_a_row_holds_what_varies_in_strings(golden: list[Golden]) -> None:
         "reward_model": {"style": "rule", "ground_truth": told["candidate"]},
         "extra_info": {"index": 7, "split": golden[0].split, "id": task.id, "intent_id": task.intent_id},
     }
-
-
-def test_the_agent_loop_is_short_python(exported: Path) -> None:
-    source = (exported / "toolscale_loop.py").read_text()
-    compile(source, "toolscale_loop.py", "exec")
-    assert len(source.splitlines()) < 100

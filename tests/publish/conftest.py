@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
 from tests.publish.command import Command
 from tests.publish.hub_server import Hub, serving
+from toolscale.dataset.manifest import read_manifest, tag_of
+from toolscale.publish import publish_dataset
 
 
 @pytest.fixture
@@ -29,14 +32,25 @@ def dataset(few_tasks: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(few_tasks, tmp_path / "mock"))
 
 
-@pytest.fixture(scope="session")
-def later_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same environment, more tasks: the version that follows."""
-    from toolscale.pipeline import synthesize
+@pytest.fixture
+def later_dataset(mock_dataset: Path) -> Path:
+    """The same environment, more tasks: the version that follows. Read it."""
+    return mock_dataset
 
-    out = tmp_path_factory.mktemp("later") / "mock"
-    synthesize("mock", out, tasks=14, seed=0, workers=1, turns="single", answer="message")
-    return out
+
+@pytest.fixture(scope="session")
+def first_version(few_tasks: Path) -> Hub:
+    """A Hub with the dataset in the repo me/x, as one push leaves it."""
+    with serving() as (endpoint, hub):
+        publish_dataset(few_tasks, "me/x", push=True, endpoint=endpoint, token="hf_write")
+        return hub
+
+
+@pytest.fixture
+def published(hub: Hub, first_version: Hub, dataset: Path) -> str:
+    """The dataset in the repo me/x, nothing asked yet; its tag."""
+    hub.repos, hub.blobs, hub.large = map(deepcopy, (first_version.repos, first_version.blobs, first_version.large))
+    return tag_of(read_manifest(dataset))
 
 
 @pytest.fixture

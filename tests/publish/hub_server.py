@@ -146,24 +146,13 @@ class Hub:
     def content(self, entry: Entry) -> bytes:
         return self.large[entry.sha256] if entry.sha256 else self.blobs[entry.oid]
 
-    def change(self, name: str, title: str = "edited on the web", **contents: bytes | None) -> str:
-        """Commit a change to a dataset as somebody else would; None deletes. A path is written with its `/` as `__` and
-        its `.` as `_DOT_`."""
+    def put_file(self, name: str, path: str, content: bytes | None) -> str:
+        """Commit one file of any name to a dataset as somebody else would; None deletes it."""
         repo = self.repos["dataset", name]
-        paths = {key.replace("__", "/").replace("_DOT_", "."): value for key, value in contents.items()}
-        kept = {path: entry for path, entry in repo.commits[repo.main].files.items() if path not in paths}
-        return repo.put(
-            Commit(
-                repo.main, title, kept | {path: self.store(value) for path, value in paths.items() if value is not None}
-            )
-        )
-
-    def put_file(self, name: str, path: str, content: bytes) -> str:
-        """Commit one file of any name to a dataset."""
-        repo = self.repos["dataset", name]
-        return repo.put(
-            Commit(repo.main, "edited on the web", repo.commits[repo.main].files | {path: self.store(content)})
-        )
+        files = {each: entry for each, entry in repo.commits[repo.main].files.items() if each != path}
+        if content is not None:
+            files[path] = self.store(content)
+        return repo.put(Commit(repo.main, "edited on the web", files))
 
     def files(self, name: str) -> dict[str, bytes]:
         """What main of a dataset holds."""

@@ -18,6 +18,8 @@ from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.exports.published import check_exports, with_exports
 from toolscale.pipeline import synthesize
 
+pytestmark = pytest.mark.xdist_group("published_exports")
+
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -83,27 +85,35 @@ def test_an_export_is_the_same_wherever_it_is_written(exported: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("path", "content", "problem"),
+    "put",
     [
-        ("exports/harbor/image/Containerfile", "FROM evil\n", "the file is not what follows from the dataset"),
-        ("exports/harbor/image/requirements.txt", "evil==1\n", "the file is not what follows from the dataset"),
-        ("exports/verifiers/more.py", "import os\n", "the file is no part of such an export"),
-        ("exports/openenv/client.py", None, "such an export has this file"),
-        ("exports/harbor/export.json", '{"options": 3, "tried_with": "harbor 0.26.0"}', "it cannot be written again"),
-        ("environment.yaml", "spec_version: hf-env-0.1\nlicense: mit\n", "the file is not what follows from the rows"),
-        ("exports/other/x.py", "", "the file is no part of a dataset"),
+        {"exports/other/x.py": ("", "the file is no part of a dataset")},
+        {"environment.yaml": ("spec_version: 1\nlicense: mit\n", "the file is not what follows from the rows")},
+        {
+            "exports/harbor/image/Containerfile": ("FROM evil\n", "the file is not what follows from the dataset"),
+            "exports/harbor/image/requirements.txt": ("evil==1\n", "the file is not what follows from the dataset"),
+            "exports/openenv/client.py": (None, "such an export has this file"),
+            "exports/openenv/more.py": ("import os\n", "the file is no part of such an export"),
+            "exports/verifiers/export.json": (
+                '{"options": 3, "tried_with": "verifiers 0.4.0"}',
+                "it cannot be written again",
+            ),
+        },
     ],
-)  # fmt: skip
+    ids=["elsewhere", "the list of exports", "exports"],
+)
 def test_what_was_put_into_an_export_is_named(
-    path: str, content: str | None, problem: str, exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    put: dict[str, tuple[str | None, str]], exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = Path(shutil.copytree(exported, tmp_path / "mock"))
-    (folder / path).parent.mkdir(exist_ok=True)
-    (folder / path).unlink() if content is None else (folder / path).write_text(content)
+    for path, (content, _) in put.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).unlink() if content is None else (folder / path).write_text(content)
     rehash(folder)
     assert main(["verify", str(folder), "--workers", "1"]) == 1
     found = capsys.readouterr().out.splitlines()[:-1]
-    assert any(each.startswith(path.removesuffix("/export.json")) and problem in each for each in found), found
+    for path, (_, problem) in put.items():
+        assert any(each.startswith(path.removesuffix("/export.json")) and problem in each for each in found), found
 
 
 def test_a_host_that_cannot_play_the_tasks_leaves_nothing_behind(

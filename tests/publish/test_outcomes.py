@@ -179,7 +179,7 @@ REFUSED = "the token may not do that (403: planted); set HF_TOKEN to one that ma
         ),
         (
             "hf_write",
-            lambda hub: hub.change("me/x", manifest_DOT_json=None),
+            lambda hub: hub.put_file("me/x", MANIFEST, None),
             2,
             "HUB/datasets/me/x holds 'changes.json' but no manifest.json: "
             "it is no dataset of ours; choose another repo, or empty it",
@@ -191,12 +191,12 @@ def test_what_stops_a_push_leaves_main_as_it_was(
     happens: Callable[[Hub], None] | None,
     status: int,
     line: str,
+    published: str,
     dataset: Path,
     later_dataset: Path,
     toolscale: Command,
     hub: Hub,
 ) -> None:
-    toolscale("publish", dataset, "me/x", "--push")
     repo = hub.repos["dataset", "me/x"]
     tags = dict(repo.tags)
     if happens:

@@ -27,14 +27,6 @@ os._exit(0)  # pyarrow's threads now and then abort an interpreter that is endin
 """
 
 
-@pytest.fixture
-def published(dataset: Path, toolscale: Command, hub: Hub) -> str:
-    """The mock dataset in the repo me/x; its tag."""
-    assert toolscale("publish", dataset, "me/x", "--push")[0] == 0
-    hub.log.clear()
-    return tag_of(read_manifest(dataset))
-
-
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -140,31 +132,24 @@ def test_what_cannot_be_pulled_is_one_line_and_no_folder(
     assert not out.exists()
 
 
-def test_a_folder_of_somebody_else_is_not_touched(published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("thesis.txt", b"years of work"),
+        (MANIFEST, b"{}"),
+        (MANIFEST, b"not json"),
+        (MANIFEST, b'{"name": "a page", "icons": []}'),
+    ],
+)
+def test_a_folder_of_somebody_else_is_not_touched(
+    name: str, content: bytes, toolscale: Command, hub: Hub, tmp_path: Path
+) -> None:
     out = tmp_path / "home"
     out.mkdir()
-    (out / "thesis.txt").write_text("years of work")
-    assert toolscale("pull", "me/x", "--out", out) == (
-        2,
-        "",
-        f"toolscale: {out} is there and is no dataset; choose another --out, or remove it\n",
-    )
-    assert (files_of(out), hub.log) == ({"thesis.txt": b"years of work"}, [])
-
-
-@pytest.mark.parametrize("content", [b"{}", b"not json", b'{"name": "a page", "icons": []}'])
-def test_a_manifest_of_something_else_makes_no_dataset(
-    content: bytes, published: str, toolscale: Command, hub: Hub, tmp_path: Path
-) -> None:
-    out = tmp_path / "extension"
-    out.mkdir()
-    (out / MANIFEST).write_bytes(content)
-    assert toolscale("pull", "me/x", "--out", out) == (
-        2,
-        "",
-        f"toolscale: {out} is there and is no dataset; choose another --out, or remove it\n",
-    )
-    assert (files_of(out), hub.log) == ({MANIFEST: content}, [])
+    (out / name).write_bytes(content)
+    line = f"{out} is there and is no dataset; choose another --out, or remove it"
+    assert toolscale("pull", "me/x", "--out", out) == (2, "", f"toolscale: {line}\n")
+    assert (files_of(out), hub.log) == ({name: content}, [])
 
 
 def test_what_somebody_put_into_a_dataset_is_not_lost(
@@ -186,19 +171,10 @@ def test_what_somebody_put_into_a_dataset_is_not_lost(
 @pytest.mark.parametrize(
     "path",
     [
-        "../outside",
-        "/etc/outside",
-        "a/../../outside",
-        "a\\..\\outside",
-        "",
-        "a//b",
-        ".git/config",
-        ".cache/x",
-        MANIFEST,
-        "mock",
-        "b" * 256,
+        "../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x",
+        MANIFEST, "mock", "b" * 256,
     ],
-)
+)  # fmt: skip
 def test_hostile_names_are_refused(path: str, published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
     files = json.loads(hub.files("me/x")[MANIFEST])["files"]
     forge(hub, files=[*files, {"path": path, "sha256": "0" * 64, "bytes": 1}])

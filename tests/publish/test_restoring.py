@@ -36,10 +36,9 @@ def without_tag(dataset: Path, toolscale: Command, hub: Hub) -> str:
     ],
 )
 def test_what_was_changed_on_the_hub_is_put_back_as_it_was_tagged(
-    path: str, content: bytes, dataset: Path, toolscale: Command, hub: Hub
+    path: str, content: bytes, published: str, dataset: Path, toolscale: Command, hub: Hub
 ) -> None:
-    toolscale("publish", dataset, "me/x", "--push")
-    whole, repo, tag = hub.files("me/x"), hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset))
+    whole, repo, tag = hub.files("me/x"), hub.repos["dataset", "me/x"], published
     tagged = repo.main
     hub.put_file("me/x", path, content)
     plan = toolscale("publish", dataset, "me/x")
@@ -60,9 +59,8 @@ def test_a_broken_commit_does_not_get_the_tag(path: str, dataset: Path, toolscal
     assert holds(toolscale, dataset.parent / "pulled")
 
 
-def test_a_tag_of_a_broken_commit_is_told(dataset: Path, toolscale: Command, hub: Hub) -> None:
-    toolscale("publish", dataset, "me/x", "--push")
-    repo, tag = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset))
+def test_a_tag_of_a_broken_commit_is_told(published: str, dataset: Path, toolscale: Command, hub: Hub) -> None:
+    repo, tag = hub.repos["dataset", "me/x"], published
     repo.tags[tag] = broken = hub.put_file("me/x", "README.md", b"mine")
     line = (
         f"HUB/datasets/me/x: the tag {tag} points to {broken[:8]}, which is not whole; "
@@ -99,21 +97,16 @@ def test_a_broken_version_without_its_tag_does_not_get_it_later(
 
 
 def test_a_manifest_that_cannot_be_read_does_not_block_the_repo(
-    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+    published: str, dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
 ) -> None:
-    toolscale("publish", dataset, "me/x", "--push")
-    repo, first, later = (
-        hub.repos["dataset", "me/x"],
-        tag_of(read_manifest(dataset)),
-        tag_of(read_manifest(later_dataset)),
-    )
+    repo, later = hub.repos["dataset", "me/x"], tag_of(read_manifest(later_dataset))
     bad = hub.put_file("me/x", MANIFEST, b"{}")
     status, out, err = toolscale("publish", later_dataset, "me/x", "--push")
     why = (
         f"HUB/datasets/me/x at {bad[:8]}: manifest.json is not a manifest: name: field required; nothing of it is used"
     )
-    assert (status, err, out.splitlines()[0]) == (0, "", f"{why}; {first} is taken as the version before")
-    assert json.loads(hub.files("me/x")["changes.json"])["previous"] == first
+    assert (status, err, out.splitlines()[0]) == (0, "", f"{why}; {published} is taken as the version before")
+    assert json.loads(hub.files("me/x")["changes.json"])["previous"] == published
     assert repo.tags[later] == repo.main and holds(toolscale, dataset.parent / "pulled")
 
 
@@ -138,10 +131,9 @@ def test_without_any_version_that_can_be_read_a_push_is_the_first(dataset: Path,
 
 
 def test_earlier_data_come_back_as_they_were_published(
-    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+    published: str, dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
 ) -> None:
-    toolscale("publish", dataset, "me/x", "--push")
-    repo, tag, whole = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset)), hub.files("me/x")
+    repo, tag, whole = hub.repos["dataset", "me/x"], published, hub.files("me/x")
     first = repo.main
     toolscale("publish", later_dataset, "me/x", "--push")
     status, out, _ = toolscale("publish", dataset, "me/x", "--push", "--json")
@@ -164,17 +156,15 @@ def test_earlier_data_come_back_as_they_were_published(
 
 
 def test_a_push_says_what_changed_since_the_version_before(
-    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+    published: str, later_dataset: Path, toolscale: Command, hub: Hub
 ) -> None:
-    assert " since v" not in toolscale("publish", dataset, "me/x", "--push")[1]
     out = toolscale("publish", later_dataset, "me/x", "--push")[1]
     changes = json.loads(hub.files("me/x")["changes.json"])["domains"]["mock"]
     counts = {kind: len(changes[kind]) for kind in ("added", "removed", "changed")}
-    previous = tag_of(read_manifest(dataset))
     assert counts["added"] > 0
     assert (
         out.splitlines()[-1]
-        == f"{counts['added']} added, {counts['removed']} removed, {counts['changed']} changed since {previous}"
+        == f"{counts['added']} added, {counts['removed']} removed, {counts['changed']} changed since {published}"
     )
     compared = json.loads(toolscale("publish", later_dataset, "me/x", "--push", "--json")[1])["compared"]
-    assert compared == {"previous": previous, **counts}
+    assert compared == {"previous": published, **counts}

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,12 @@ def json_of(value: object) -> str:
 
 def render(name: str, **values: object) -> str:
     """Return a file of `files/`, filled in."""
-    environment = jinja2.Environment(
+    return _templates().get_template(name).render(**values)
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(FILES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -115,4 +121,3 @@ def render(name: str, **values: object) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    return environment.get_template(name).render(**values)
