@@ -26,12 +26,6 @@ def findings(folder: Path, cache: Path) -> list[str]:
     return [str(issue) for issue in caught.value.issues]
 
 
-def test_the_committed_admission_is_what_admission_finds(
-    mock_environment: Environment, mock_admission: Admission
-) -> None:
-    assert read_admission(mock_environment.folder) == mock_admission
-
-
 def test_every_guard_of_every_tool_is_reached(
     mock_environment: Environment, mock_rows: Rows, mock_admission: Admission
 ) -> None:
@@ -118,15 +112,6 @@ def test_a_broken_invariant_is_named(spoil: Spoil, tried: Path) -> None:
         "of loans breaks the invariant returned_has_a_day; correct the writes, or the invariant" in line
         for line in lines
     )
-
-
-def test_a_case_that_is_wrong_is_named(spoil: Spoil, tried: Path) -> None:
-    folder = spoil(("cases.yaml", "error: Paper Lanterns", "error: The Salt Road"))
-    assert findings(folder, tried) == [
-        "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error "
-        "'Paper Lanterns has been returned already', the case says 'The Salt Road has been returned already'; "
-        "correct the case or the tool"
-    ]
 
 
 def test_rows_that_break_an_invariant_are_named(spoil: Spoil, tried: Path) -> None:
