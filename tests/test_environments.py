@@ -1,12 +1,13 @@
 """Every folder in environments/: its admission record is true, its verifier cases hold, its intents yield tasks.
 
 A change of a folder is found by the hash in its record, which every command asks for. What a change of the package does
-to the larger domains is found by `make test SLOW=1`, and to the mock domain and finance by `make test`.
+to the larger domains is found by `make test SLOW=1`, and to the mock domain, the gym and finance by `make test`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -23,9 +24,16 @@ from toolscale.verify.cases import check_cases
 from toolscale.verify.judge import Judge
 
 TURNS = 12
-OFTEN = "mock", "finance"
 OTHERS = pytest.mark.slow("tests/test_environments.py")
-DOMAINS = [pytest.param(name, marks=() if name in OFTEN else OTHERS) for name in sorted(discover())]
+
+
+def domains(*often: str) -> list[Any]:
+    return [pytest.param(name, marks=() if name in often else OTHERS) for name in sorted(discover())]
+
+
+DOMAINS = domains("mock", "finance")
+ADMITTED = domains("mock", "gym")
+"""All tools of finance are called in twenty seconds, those of the gym in four."""
 
 Court = tuple[CandidateSource, Judge]
 
@@ -47,7 +55,7 @@ def test_the_admission_record_is_of_the_folder_as_it_is(domain: str) -> None:
     assert recorded.environment_hash == environment.hash
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", ADMITTED)
 def test_the_admission_record_is_what_admission_finds(domain: str) -> None:
     environment = load_environment(domain)
     recorded = read_admission(environment.folder)

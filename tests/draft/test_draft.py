@@ -23,6 +23,7 @@ from toolscale.environment.admission_file import read_admission
 from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import FILES, OPTIONAL, POLICY_TEXT
 from toolscale.records import Intent
+from toolscale.words.frames import FILE as FRAMES
 
 
 @pytest.fixture
@@ -34,8 +35,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ChatServ
 
 
 def draft(root: Path, *more: str) -> int:
-    arguments = ("Library!", "--intents", "6", "--rounds", "3", "--no-phrase", "--in", str(root))
-    return main(["draft", *arguments, *more])
+    return main(["draft", "Library!", "--intents", "6", "--rounds", "3", "--in", str(root), *more])
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -51,67 +51,66 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
         ("schema", [0], []), ("population", [1, 0], []), ("words", [0], []), ("tools", [1, 0], []), ("policy", [0], []),
         ("intents", [2, 2, 2], ["complain"]),
     ]  # fmt: skip
-    assert made["costs"][-1]["paid_usd"] == pytest.approx(len(server.asked) * 0.006) and len(server.asked) == 11
+    assert made["costs"][-1]["paid_usd"] == pytest.approx(len(server.asked) * 0.006) and len(server.asked) == 17
     assert sum(each["accepted"] for each in made["streams"]) >= 0.8 * sum(each["judged"] for each in made["streams"])
+    assert (made["frames"], made["unphrased"]) == (1, "")
     folder = tmp_path / "a" / "library"
-    assert set(contents(folder)) == {*FILES, POLICY_TEXT, "admission.json"} - OPTIONAL
-    assert list(load_environment(folder).spec.intents.intents)[-1].id == "postpone_loan_too_long"
+    assert set(contents(folder)) == {*FILES, POLICY_TEXT, "admission.json"} - OPTIONAL | {FRAMES}
+    environment = load_environment(folder)
+    assert list(environment.spec.intents.intents)[-1].id == "postpone_loan_too_long"
+    (frames,) = environment.spec.frames.frames
+    assert (frames.shape, [each.say for each in frames.say]) == ("postpone_loan", [FRAMED])
+    assert admitted_hash(folder) == environment.hash
     assert "## Answered" in (tmp_path / "var/drafts/library/transcript.md").read_text(encoding="utf-8")
 
-    drafted = load_environment(folder).spec.world.drafted
+    drafted = environment.spec.world.drafted
     assert drafted is not None and (drafted.model, drafted.prompts) == ("m", PROMPTS_VERSION)
     assert drafted.total.model_dump() == {
-        "replies": 11, "input_tokens": 11_000, "output_tokens": 5_500, "usd": pytest.approx(0.066)
+        "replies": 17, "input_tokens": 17_000, "output_tokens": 8_500, "usd": pytest.approx(0.102)
     }  # fmt: skip
-    assert list(drafted.stages) == ["brief", "schema", "population", "words", "tools", "policy", "intents"]
+    assert {stage: took.replies for stage, took in drafted.stages.items()} == {
+        "brief": 1, "schema": 1, "population": 2, "words": 1, "tools": 2, "policy": 1, "intents": 3, "phrase": 5,
+        "phrase_read": 1,
+    }  # fmt: skip
+    assert list(drafted.stages) == ["brief", *(step["name"] for step in made["steps"]), "phrase", "phrase_read"]
 
     assert draft(tmp_path / "a") == 2 and "is there already; remove it" in capsys.readouterr().err
     assert draft(tmp_path / "a", "--if-missing") == 0
     with served(tmp_path / "run.jsonl.gz") as address:
         use(monkeypatch, address)
         assert draft(tmp_path / "b", "--replies", "other.sqlite") == 0
-    assert contents(tmp_path / "b" / "library") == contents(folder) and len(server.asked) == 11
+    assert contents(tmp_path / "b" / "library") == contents(folder) and len(server.asked) == 17
     out = capsys.readouterr().out
     assert "intents: 3 rounds, findings 2, 2, 2; dropped: complain" in out and "library is admitted; read it" in out
 
     assert main(["synthesize", str(folder), "--tasks", "4", "--evolved", "0", "--out", "made"]) == 0
-    assert "drafted by m for $0.0660: $0.016500 a task\n" in capsys.readouterr().out
+    assert "drafted by m for $0.1020: $0.025500 a task\n" in capsys.readouterr().out
     card = " ".join((tmp_path / "made" / "README.md").read_text(encoding="utf-8").split())
     assert "no model was called for its tasks" in card
     assert (
-        "drafted by the model `m` (this is attested, not checked): 11 replies, 11,000 tokens read, 5,500 written, "
-        "$0.0660, which is $0.016500 for each task (brief $0.0060, schema $0.0060, population $0.0120, "
+        "drafted by the model `m` (this is attested, not checked): 17 replies, 17,000 tokens read, 8,500 written, "
+        "$0.1020, which is $0.025500 for each task (brief $0.0060, schema $0.0060, population $0.0120, "
     ) in card
 
 
-def test_whole_messages_are_written_in_the_end_and_what_ends_that_takes_no_domain_away(
-    server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_domain_without_whole_messages_is_a_domain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("draft", "Library!", "--intents", "6", "--rounds", "3", "--in")
-    assert main([*arguments, "a", "--record", "run.jsonl.gz", "--json"]) == 0
-    made = json.loads(capsys.readouterr().out)
-    assert (made["frames"], made["unphrased"]) == (1, "")
-    folder = tmp_path / "a" / "library"
-    (frames,) = load_environment(folder).spec.frames.frames
-    assert (frames.shape, [each.say for each in frames.say]) == ("postpone_loan", [FRAMED])
-    assert read_admission(folder).environment_hash == load_environment(folder).hash
-    drafted = load_environment(folder).spec.world.drafted
-    assert drafted is not None and list(drafted.stages)[-2:] == ["phrase", "phrase_read"]
-    assert drafted.total.replies == len(server.asked)
-    with served(tmp_path / "run.jsonl.gz") as address:
-        use(monkeypatch, address)
-        assert main([*arguments, "b", "--replies", "other.sqlite"]) == 0
-    assert contents(tmp_path / "b" / "library") == contents(folder)
-
     def silent(body: dict[str, Any]) -> Answer:
         return said("no JSON") if '"nobody"' in str(body["messages"][-1]["content"]) else reply(body)
 
-    capsys.readouterr()
-    with chat_server(reply=silent) as other:
-        use(monkeypatch, other.base_url)
-        assert main([*arguments, "c", "--replies", "third.sqlite"]) == 0
+    monkeypatch.chdir(tmp_path)
+    with chat_server(reply=silent) as server:
+        use(monkeypatch, server.base_url)
+        assert draft(tmp_path / "a") == 0
     assert "messages for its requests are lacking: " in capsys.readouterr().err
-    assert main(["synthesize", "c/library", "--tasks", "4", "--out", "made"]) == 0
+    folder = tmp_path / "a" / "library"
+    assert not (folder / FRAMES).exists() and admitted_hash(folder) == load_environment(folder).hash
+
+
+def admitted_hash(folder: Path) -> str | None:
+    admission = read_admission(folder)
+    return admission and admission.environment_hash
 
 
 @pytest.mark.slow("tests/draft/test_draft.py")
@@ -135,7 +134,7 @@ def test_intents_that_repeat_themselves_are_asked_for_in_more_words_once(
 
     with chat_server(reply=model) as server:
         use(monkeypatch, server.base_url)
-        assert draft(tmp_path / "a") == 0
+        assert draft(tmp_path / "a", "--no-phrase") == 0
     assert "intents: 2 rounds, findings 2, 0" in capsys.readouterr().out and len(told) == 1
     assert re.search(
         r"- intents.yaml: intents\[close_last_loan\].requests: \d+ of 12 accepted ones are no new task: candidate \d+ "
@@ -149,7 +148,7 @@ def test_a_server_with_faults_gives_the_same_domain_with_few_more_requests(
     server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One answer in five is late, broken, cut short or no JSON. A second run asks nothing."""
-    assert draft(tmp_path / "calm") == 0
+    assert draft(tmp_path / "calm", "--no-phrase") == 0
     numbers, faults = itertools.count(), itertools.cycle(FAULTS)
 
     def faulty(body: dict[str, Any]) -> Answer:
@@ -158,7 +157,7 @@ def test_a_server_with_faults_gives_the_same_domain_with_few_more_requests(
     with chat_server(reply=faulty) as other:
         use(monkeypatch, other.base_url)
         for root in ("faulty", "again"):
-            assert draft(tmp_path / root, "--replies", "other.sqlite") == 0
+            assert draft(tmp_path / root, "--no-phrase", "--replies", "other.sqlite") == 0
             assert contents(tmp_path / root / "library") == contents(tmp_path / "calm" / "library")
         assert len(server.asked) < len(other.asked) <= 1.3 * len(server.asked)
 

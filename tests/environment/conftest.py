@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from toolscale.environment.admission import admit
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.population import populate
 from toolscale.environment.registry import discover
 from toolscale.environment.world import World
+from toolscale.records import Admission
 from toolscale.sandbox.base import Rows
 
 Spoil = Callable[..., Path]
@@ -30,6 +32,24 @@ def mock_rows(mock_environment: Environment) -> Rows:
 @pytest.fixture
 def mock_world(mock_environment: Environment, mock_rows: Rows) -> World:
     return World(mock_environment, mock_rows)
+
+
+@pytest.fixture(scope="session")
+def first_trial(mock_environment: Environment, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Admission]:
+    cache = tmp_path_factory.mktemp("tried")
+    return cache, admit(mock_environment, cache)
+
+
+@pytest.fixture(scope="session")
+def mock_admission(first_trial: tuple[Path, Admission]) -> Admission:
+    """What admission finds of the mock domain when it tries all of it."""
+    return first_trial[1]
+
+
+@pytest.fixture
+def tried(first_trial: tuple[Path, Admission], tmp_path: Path) -> Path:
+    """A cache with the tools of the mock domain: those that a test leaves as they are need not be tried again."""
+    return Path(shutil.copytree(first_trial[0], tmp_path / "tried"))
 
 
 @pytest.fixture

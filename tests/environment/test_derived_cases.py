@@ -104,11 +104,11 @@ def test_a_derived_case_counts_as_content(spoil: Spoil) -> None:
     assert derived.hash != load_environment("mock").hash
 
 
-def test_a_case_that_says_something_else_is_told_with_a_call(spoil: Spoil) -> None:
+def test_a_case_that_says_something_else_is_told_with_a_call(spoil: Spoil, tried: Path) -> None:
     rule = "    breaks: call.amount_cents > policy.desk_limit_cents\n"
     case = "    case: call.amount_cents >= policy.desk_limit_cents\n    draws: {amount_cents: [4000, 4500]}\n"
     with pytest.raises(SpecError) as caught:
-        admit_domain(spoil(("rules.yaml", rule, f"{rule}{case}")))
+        admit_domain(spoil(("rules.yaml", rule, f"{rule}{case}")), tried)
     assert str(caught.value).startswith(
         "rules.yaml: rules.desk_limit.case: case holds and breaks does not for pay_fees(amount_cents=4000, member_id="
     )

@@ -59,7 +59,7 @@ def test_they_can_be_asked_for_by_column(spoil: Spoil) -> None:
     }
 
 
-def test_an_intent_that_names_one_yields(spoil: Spoil) -> None:
+def test_an_intent_that_names_one_yields(spoil: Spoil, tried: Path) -> None:
     intent = """        where: loan.status = 'open'
         first: loan.due_on
         text: whichever of my open loans is due first
@@ -73,7 +73,7 @@ def test_an_intent_that_names_one_yields(spoil: Spoil) -> None:
         ("language.yaml", "that is due first, cues: [due first]", "with the fewest renewals, cues: [fewest renewals]"),
         ("intents.yaml", intent, "        by: due_first\n        where: loan.status = 'open'\n"),
     )
-    admit_domain(folder)
+    admit_domain(folder, tried)
     (found,) = [item for item in measure_yields(load_environment(folder), 6) if item.stream == "renew_due_first"]
     assert found.accepted == found.judged == 6
     assert {"my open loan that is due first" in text or "whichever of my open loans" in text for text in (

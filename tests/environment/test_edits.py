@@ -131,7 +131,7 @@ def test_a_name_that_stands_twice_in_a_statement_has_none(spoil: Spoil) -> None:
     assert issues and not any(issue.edit for issue in issues)
 
 
-def test_a_form_that_says_nothing_is_found_before_a_request_is_written(spoil: Spoil) -> None:
+def test_a_form_that_says_nothing_is_found_before_a_request_is_written(spoil: Spoil, tried: Path) -> None:
     folder = spoil(
         ("intents.yaml", "{amount_cents|money}", "{amount_cents|date}"),
         ("language.yaml", "In a hurry, writes short sentences.", "{text: In a hurry, forms: {money: [words, monney]}}"),
@@ -146,7 +146,7 @@ def test_a_form_that_says_nothing_is_found_before_a_request_is_written(spoil: Sp
         "language.yaml: personas.hurried.forms.money: unknown form 'monney'; did you mean 'money'?",
     ]
     with pytest.raises(SpecError) as caught:
-        admit_domain(folder)
+        admit_domain(folder, tried)
     assert set(issues) <= set(caught.value.issues)
 
 

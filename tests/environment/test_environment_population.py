@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolscale.environment.environment import Environment, load_environment
@@ -124,6 +124,7 @@ def test_derived_values_see_all_rows() -> None:
     assert first == {owner: min(str(row[2]) for row in rows["pets"] if row[1] == owner) for owner in first}
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_only_the_arguments_matter(seed: int) -> None:
     assert make(OWNERS + PETS, seed=seed) == make(OWNERS + PETS, seed=seed)

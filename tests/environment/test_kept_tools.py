@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from toolscale.environment.admission import admit
-from toolscale.environment.environment import load_environment
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.kept_tools import read_tools
 from toolscale.errors import SpecError
+from toolscale.records import Admission
 
 Spoil = Callable[..., Path]
 READING = {"find_member", "list_loans"}
@@ -42,10 +43,9 @@ def edit(folder: Path, file: str, old: str, new: str) -> None:
     (folder / file).write_text(text.replace(old, new), encoding="utf-8")
 
 
-def admit_twice(folder: Path, cache: Path, *edits: tuple[str, str, str]) -> set[str]:
-    """Admit a folder, edit it, and admit it again: return the tools that were not tried again. What is kept is marked
-    by a number of calls that no trial comes to, and without the mark the admission is that of a fresh trial."""
-    admit(load_environment(folder), cache)
+def not_tried_again(folder: Path, cache: Path, *edits: tuple[str, str, str]) -> set[str]:
+    """Edit a folder and admit it: return the tools in the cache that were not tried again. What is kept is marked by a
+    number of calls that no trial comes to, and without the mark the admission is that of a fresh trial."""
     for each in edits:
         edit(folder, *each)
     fresh = admit(load_environment(folder)).model_dump_json()
@@ -64,32 +64,32 @@ def admit_twice(folder: Path, cache: Path, *edits: tuple[str, str, str]) -> set[
     return reused
 
 
-def test_what_did_not_change_is_not_tried_again(spoil: Spoil, tmp_path: Path) -> None:
-    assert admit_twice(spoil(), tmp_path / "cache") == READING | WRITING
+def test_what_did_not_change_is_not_tried_again(spoil: Spoil, tried: Path) -> None:
+    assert not_tried_again(spoil(), tried) == READING | WRITING
 
 
-def test_a_tool_that_changed_is_tried_again(spoil: Spoil, tmp_path: Path) -> None:
+def test_a_tool_that_changed_is_tried_again(spoil: Spoil, tried: Path) -> None:
     more = ("toolset.yaml", "minimum: 7, maximum: 28", "minimum: 7, maximum: 35")
-    assert admit_twice(spoil(), tmp_path / "cache", more) == READING | WRITING - {"renew_loan"}
+    assert not_tried_again(spoil(), tried, more) == READING | WRITING - {"renew_loan"}
 
 
 @pytest.mark.slow("tests/environment/test_kept_tools.py")
-def test_the_order_of_parameters_counts(spoil: Spoil, tmp_path: Path) -> None:
+def test_the_order_of_parameters_counts(spoil: Spoil, tried: Path) -> None:
     """It decides which calls are drawn."""
     first, second = "      member_id: {type: string}\n", "      amount_cents: {type: integer, minimum: 1}\n"
     turned = ("toolset.yaml", first + second, second + first)
-    assert admit_twice(spoil(), tmp_path / "cache", turned) == READING | WRITING - {"pay_fees"}
+    assert not_tried_again(spoil(), tried, turned) == READING | WRITING - {"pay_fees"}
 
 
-def test_what_no_tool_depends_on_changes_nothing(spoil: Spoil, tmp_path: Path) -> None:
+def test_what_no_tool_depends_on_changes_nothing(spoil: Spoil, tried: Path) -> None:
     words = ("language.yaml", "loans: book,", "loans: volume,")
     limit = ("rules.yaml", "desk_limit_cents: 4000", "desk_limit_cents: 5000")
-    assert admit_twice(spoil(), tmp_path / "cache", words, limit) == READING | WRITING
+    assert not_tried_again(spoil(), tried, words, limit) == READING | WRITING
 
 
-def test_an_invariant_that_changed_is_held_against_all_that_writes(spoil: Spoil, tmp_path: Path) -> None:
+def test_an_invariant_that_changed_is_held_against_all_that_writes(spoil: Spoil, tried: Path) -> None:
     holds = ("rules.yaml", "holds: fees_cents >= 0", "holds: fees_cents >= 0 AND LENGTH(full_name) > 0")
-    assert admit_twice(spoil(), tmp_path / "cache", holds) == READING
+    assert not_tried_again(spoil(), tried, holds) == READING
 
 
 @pytest.mark.parametrize(
@@ -106,40 +106,42 @@ def test_an_invariant_that_changed_is_held_against_all_that_writes(spoil: Spoil,
     ],
 )
 def test_other_tables_rows_or_another_day_make_all_be_tried_again(
-    spoil: Spoil, tmp_path: Path, change: tuple[str, str, str]
+    spoil: Spoil, tried: Path, change: tuple[str, str, str]
 ) -> None:
-    assert admit_twice(spoil(), tmp_path / "cache", change) == set()
+    assert not_tried_again(spoil(), tried, change) == set()
 
 
 def test_a_tool_that_needs_a_call_of_another_depends_on_it(spoil: Spoil, tmp_path: Path) -> None:
     """No row was taken back today: `reopen_loan` succeeds only after `return_loan`."""
-    reopen = ("toolset.yaml", "tools:\n", REOPEN)
-    assert admit_twice(spoil(reopen), tmp_path / "same") == READING | WRITING | {"reopen_loan"}
-    shutil.rmtree(tmp_path / "mock")
+    folder, cache = spoil(("toolset.yaml", "tools:\n", REOPEN)), tmp_path / "cache"
+    admit(load_environment(folder), cache)
+    same = Path(shutil.copytree(cache, tmp_path / "same"))
+    assert not_tried_again(folder, same) == READING | WRITING | {"reopen_loan"}
     other = ("toolset.yaml", "description: Take back a book.", "description: Take back a book today.")
-    assert admit_twice(spoil(reopen), tmp_path / "other", other) == READING | WRITING - {"return_loan"}
+    assert not_tried_again(folder, cache, other) == READING | WRITING - {"return_loan"}
 
 
-def test_a_tool_with_a_finding_is_not_kept(spoil: Spoil, tmp_path: Path) -> None:
-    folder, cache = spoil(), tmp_path / "cache"
+def test_a_tool_with_a_finding_is_not_kept(spoil: Spoil, tried: Path) -> None:
+    folder = spoil()
     edit(folder, "toolset.yaml", "status = 'returned', returned_on = :today", "status = 'returned'")
     findings = []
     for _ in range(2):
         with pytest.raises(SpecError) as caught:
-            admit(load_environment(folder), cache)
+            admit(load_environment(folder), tried)
         findings.append(caught.value.issues)
-        assert set(read_tools(cache, "mock")) == (READING | WRITING) - {"return_loan"}
+        assert set(read_tools(tried, "mock")) == (READING | WRITING) - {"return_loan"}
     assert findings[0] == findings[1]
 
 
-def test_a_file_that_is_not_ours_is_not_read(spoil: Spoil, tmp_path: Path) -> None:
-    environment, cache = load_environment(spoil()), tmp_path / "cache"
-    (cache / "tools").mkdir(parents=True)
-    (cache / "tools" / "mock.json").write_text('{"tools": {"pay_fees": {"key": 1}}}', encoding="utf-8")
-    assert admit(environment, cache) == admit(environment)
+def test_a_file_that_is_not_ours_is_not_read(
+    mock_environment: Environment, mock_admission: Admission, tried: Path
+) -> None:
+    (tried / "tools" / "mock.json").write_text('{"tools": {"pay_fees": {"key": 1}}}', encoding="utf-8")
+    assert admit(mock_environment, tried) == mock_admission
 
 
-def test_a_cache_that_cannot_be_written_costs_only_time(spoil: Spoil, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_costs_only_time(
+    mock_environment: Environment, mock_admission: Admission, tmp_path: Path
+) -> None:
     (tmp_path / "cache").write_text("a file", encoding="utf-8")
-    environment = load_environment(spoil())
-    assert admit(environment, tmp_path / "cache") == admit(environment)
+    assert admit(mock_environment, tmp_path / "cache") == mock_admission

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from toolscale.errors import SpecIssue
@@ -54,3 +55,11 @@ def parse_yaml(name: str, text: str) -> tuple[Any, list[SpecIssue]]:
         path = folder / name
         path.write_bytes(text.encode("utf-8", "replace"))
         return read_yaml(path)
+
+
+def entries_of(folder: Path, file: str, section: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the entries of a list in a file of a folder, as far as there are any."""
+    path = folder / file
+    value, _ = parse_yaml(file, path.read_text(encoding="utf-8")) if path.is_file() else (None, [])
+    entries = value.get(section) if isinstance(value, Mapping) else None
+    yield from (each for each in entries or () if isinstance(each, Mapping)) if isinstance(entries, list) else ()

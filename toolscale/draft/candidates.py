@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolscale.draft.blocks import parse_yaml
+from toolscale.draft.blocks import entries_of
 from toolscale.draft.brief import Brief, Wish, entities_of
 from toolscale.patterns import regex
 from toolscale.records import DraftCandidate
@@ -88,7 +88,7 @@ def tools_cover(folder: Path, brief: Brief) -> float:
     those that a wish names which is more than a question (a wish that names none does not count); and that there are as
     many different effects as wishes to do something, up to EFFECTS: one tool that writes everything serves few."""
     tables = {entity.table: entity.name.replace("_", " ") for entity in entities_of(brief)}
-    effects = [tuple(_writes(tool)) for tool in _entries(folder, "toolset.yaml", "tools")]
+    effects = [tuple(_writes(tool)) for tool in entries_of(folder, "toolset.yaml", "tools")]
     written = {write[1] for effect in effects for write in effect}
     most = min(EFFECTS, sum(wish.kind == "do" for wish in brief.wishes))
     wanted = [{table} for table in tables]
@@ -107,10 +107,10 @@ def tools_cover(folder: Path, brief: Brief) -> float:
 
 def intents_cover(folder: Path, wishes: Sequence[Wish]) -> float:
     """Return which share of the wishes have an intent, and of the tools that change something are called by one."""
-    intents = list(_entries(folder, "intents.yaml", "intents"))
+    intents = list(entries_of(folder, "intents.yaml", "intents"))
     ids = {each.get("id") for each in intents}
     called = {tool for each in intents for tool in calls_of(each.get("do"))}
-    writing = {str(tool.get("name")) for tool in _entries(folder, "toolset.yaml", "tools") if any(_writes(tool))}
+    writing = {str(tool.get("name")) for tool in entries_of(folder, "toolset.yaml", "tools") if any(_writes(tool))}
     return (sum(wish.id in ids for wish in wishes) + len(writing & called)) / max(1, len(wishes) + len(writing))
 
 
@@ -129,8 +129,8 @@ def calls_of(steps: Any) -> Iterator[str]:
 def _novelty(folder: Path) -> tuple[Shapes, set[str]]:
     """Return the sequences that stand in a folder, of calls in intents and of writes in tools, and the words of
     requests and of descriptions."""
-    tools = list(_entries(folder, "toolset.yaml", "tools"))
-    intents = list(_entries(folder, "intents.yaml", "intents"))
+    tools = list(entries_of(folder, "toolset.yaml", "tools"))
+    intents = list(entries_of(folder, "intents.yaml", "intents"))
     shapes = {tuple(" ".join(write) for write in _writes(tool)) for tool in tools}
     shapes |= {tuple(calls_of(intent.get("do"))) for intent in intents}
     texts = [str(tool.get("description", "")) for tool in tools]
@@ -154,10 +154,3 @@ def _writes(tool: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for step in steps if isinstance(steps, list) else ():
         if isinstance(step, Mapping) and (found := _WRITE.match(str(step.get("exec", "")))):
             yield found[1].split()[0].upper(), found[2].lower(), " ".join(sorted(_SET.findall(found[3] or "")))
-
-
-def _entries(folder: Path, file: str, section: str) -> Iterator[Mapping[str, Any]]:
-    path = folder / file
-    value, _ = parse_yaml(file, path.read_text(encoding="utf-8")) if path.is_file() else (None, [])
-    entries = value.get(section) if isinstance(value, Mapping) else None
-    yield from (each for each in entries or () if isinstance(each, Mapping)) if isinstance(entries, list) else ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import errors, exp, parse_one
 
-from toolscale.draft.blocks import parse_yaml
+from toolscale.draft.blocks import entries_of
 from toolscale.environment.spec_files import read_folder
 from toolscale.records import PolicySpec, PopulationSpec, SchemaSpec, ToolsetSpec, ToolSpec
 from toolscale.records.population import By, Choice, CountBy, Expr, Maybe, Value
@@ -31,8 +31,7 @@ def digest_of(folder: Path, file: str) -> str:
     if isinstance(part, SchemaSpec):
         return "\n".join(_tables(part))
     if isinstance(part, ToolsetSpec):
-        own, _ = parse_yaml(file, text)
-        names = {tool.get("name") for tool in own.get("tools") or () if isinstance(tool, Mapping)}
+        names = {tool.get("name") for tool in entries_of(folder, file, "tools")}
         return "\n".join(line for tool in part.tools if tool.name in names for line in _tool(tool))
     if isinstance(part, PolicySpec):
         return "\n".join(_rules(part))

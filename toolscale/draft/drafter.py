@@ -9,17 +9,17 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from toolscale.draft.blocks import parse_yaml
+from toolscale.draft.blocks import entries_of, parse_yaml
 from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
 from toolscale.draft.candidates import best_of, intents_cover, told, tools_cover
 from toolscale.draft.entries import dump, put_reply
 from toolscale.draft.outline import INTENTS, STEPS, Step
+from toolscale.draft.prompting import INTENT
 from toolscale.draft.sources import Source
 from toolscale.draft.step_requests import MOST_SHOWN, Correction, StepRequests
 from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
-from toolscale.patterns import regex
 from toolscale.prompt_templates import prompt_template
 from toolscale.records import DraftCandidate
 from toolscale.text_files import visible
@@ -208,8 +208,7 @@ class Drafter:
 
     def _missing(self, brief: Brief) -> list[str]:
         """Return one finding if too many wishes have no intent."""
-        value, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
-        ids = {each.get("id") for each in (value or {}).get("intents") or () if isinstance(each, Mapping)}
+        ids = {each.get("id") for each in entries_of(self.folder, "intents.yaml", "intents")}
         missing = [wish.id for wish in brief.wishes if wish.id not in ids]
         if len(brief.wishes) - len(missing) >= LEAST_KEPT * len(brief.wishes):
             return []
@@ -225,8 +224,7 @@ class Drafter:
     def _uncovered(self) -> list[str]:
         """Return one finding if too many operations of the source that change something are no tools."""
         writing = [each.name for each in self.source.operations if each.writes] if self.source else []
-        toolset, _ = parse_yaml("toolset.yaml", self._read("toolset.yaml"))
-        tools = {tool.get("name") for tool in toolset.get("tools") or () if isinstance(tool, Mapping)}
+        tools = {tool.get("name") for tool in entries_of(self.folder, "toolset.yaml", "tools")}
         missing = [name for name in writing if name not in tools]
         if len(writing) - len(missing) >= LEAST_KEPT * len(writing):
             return []
@@ -234,17 +232,16 @@ class Drafter:
 
     def _cases(self) -> str:
         """Return verifier cases of every kind, about intents that there are."""
-        intents, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
-        return dump({"verifier": _verifier_cases(intents["intents"])})
+        return dump({"verifier": _verifier_cases([*entries_of(self.folder, "intents.yaml", "intents")])})
 
     def _drop(
         self, report: StepReport, step: Step, issues: Sequence[SpecIssue], findings: Sequence[str], wishes: int
     ) -> None:
         """Drop the intents that could not be mended, if enough is left; DraftError if not."""
-        names = {found[1] for issue in issues if (found := _INTENT.match(issue.place))}
+        names = {found[1] for issue in issues if (found := INTENT.match(issue.place))}
         value, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
         left = [each for each in (value or {}).get("intents") or () if each.get("id") not in names]
-        elsewhere = [issue for issue in issues if not _INTENT.match(issue.place)]
+        elsewhere = [issue for issue in issues if not INTENT.match(issue.place)]
         if step is not INTENTS or elsewhere or not issues or len(left) < LEAST_KEPT * wishes:
             raise DraftError(
                 f"{self.name}: after {report.rounds} rounds of the step {step.name!r} this is left, "
@@ -272,9 +269,6 @@ class Drafter:
 
     def _write(self, file: str, text: str) -> None:
         (self.folder / file).write_text(text, encoding="utf-8")
-
-
-_INTENT = regex(r"intents\[([a-z0-9_]+)\]")
 
 
 _SAID_OF: Mapping[str, tuple[str, ...]] = {

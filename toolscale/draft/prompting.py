@@ -7,19 +7,20 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolscale.draft.blocks import parse_yaml
+from toolscale.draft.blocks import entries_of, parse_yaml
 from toolscale.draft.entries import dump
 from toolscale.environment.spec_files import read_folder
 from toolscale.patterns import regex
 from toolscale.records import LanguageSpec, ToolsetSpec
 
-_INTENT = regex(r"intents\[([a-z0-9_]+)\]")
+INTENT = regex(r"intents\[([a-z0-9_]+)\]")
+"""How a place names an intent."""
 
 
 def lookups_of(folder: Path) -> list[str]:
     """Return the look-ups that are derived, a line each: parameters, and the name of the rows that they give."""
     toolset = read_folder(folder).part(ToolsetSpec)
-    names = {tool.get("name") for tool in _own(folder, "toolset.yaml").get("tools") or () if isinstance(tool, Mapping)}
+    names = {tool.get("name") for tool in entries_of(folder, "toolset.yaml", "tools")}
     return [
         f"{tool.name}({', '.join(tool.parameters)}) gives {'rows' if part.mode == 'rows' else 'one row'} `{name}`"
         for tool in (toolset.tools if toolset else ())
@@ -30,7 +31,7 @@ def lookups_of(folder: Path) -> list[str]:
 
 def derived_of(folder: Path) -> list[str]:
     """Return the descriptions that are derived, a line for each table: names, and the words that they say."""
-    language, own = read_folder(folder).part(LanguageSpec), _own(folder, "language.yaml").get("describe")
+    language, own = read_folder(folder).part(LanguageSpec), _described(folder)
     lines = []
     for table, ways in (language.describe if language else {}).items():
         written = own.get(table) if isinstance(own, Mapping) else None
@@ -43,7 +44,7 @@ def derived_of(folder: Path) -> list[str]:
 
 def named_intents(findings: Sequence[str]) -> set[str]:
     """Return the intents that findings are about."""
-    return {name for line in findings for name in _INTENT.findall(line)}
+    return {name for line in findings for name in INTENT.findall(line)}
 
 
 def shown_intents(text: str, names: Collection[str]) -> tuple[str, list[str]]:
@@ -57,8 +58,8 @@ def shown_intents(text: str, names: Collection[str]) -> tuple[str, list[str]]:
     return dump({"intents": named}), [str(each.get("id")) for each in entries if each.get("id") not in names]
 
 
-def _own(folder: Path, file: str) -> Mapping[str, Any]:
-    """Return what a file of a folder says itself; nothing, if it cannot be read."""
-    path = folder / file
-    value, _ = parse_yaml(file, path.read_text(encoding="utf-8")) if path.is_file() else ({}, [])
-    return value if isinstance(value, Mapping) else {}
+def _described(folder: Path) -> Any:
+    """Return what `language.yaml` of a folder describes itself; None if it cannot be read."""
+    path = folder / "language.yaml"
+    value, _ = parse_yaml(path.name, path.read_text(encoding="utf-8")) if path.is_file() else (None, [])
+    return value.get("describe") if isinstance(value, Mapping) else None

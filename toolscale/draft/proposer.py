@@ -35,12 +35,11 @@ from toolscale.draft.entries import REMOVE, dump
 from toolscale.draft.fields import fields_of
 from toolscale.draft.meaning import meaning_of
 from toolscale.draft.outline import INTENTS
-from toolscale.draft.prompting import derived_of, lookups_of, named_intents
+from toolscale.draft.prompting import INTENT, derived_of, lookups_of, named_intents
 from toolscale.draft.step_requests import MOST_SHOWN
 from toolscale.environment.environment import Environment
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
-from toolscale.patterns import regex
 from toolscale.prompt_templates import prompt_template
 from toolscale.records import Intent, Record
 from toolscale.text_files import visible
@@ -57,8 +56,6 @@ PROPOSED = 9
 
 MOST_CHARACTERS = 20_000
 """Of one proposed intent as YAML; the longest of finance has some 3,000."""
-
-_INTENT = regex(r"intents\[([a-z0-9_]+)\]")
 
 MeasureSome = Callable[[Path, Collection[str]], Sequence[SpecIssue]]
 """What some intents of a folder yield, where that is nothing or little: each of these is a finding."""
@@ -279,7 +276,7 @@ class Proposer:
         """Drop the intents that could not be mended, until nothing is found about those that are left."""
         while self.proposed:
             issues = self._issues() or [*self.measure(self.folder, self.proposed)]
-            faulty = [(found[1], issue) for issue in issues if (found := _INTENT.match(issue.place))]
+            faulty = [(found[1], issue) for issue in issues if (found := INTENT.match(issue.place))]
             names = {name for name, _ in faulty} & self.proposed.keys()
             if not issues:
                 return

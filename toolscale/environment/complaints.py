@@ -43,6 +43,27 @@ def correction(
     return None if near is None else Edit(shape.format(word), shape.format(near), is_key, below)
 
 
+def unknown(
+    kind: str,
+    name: str,
+    known: Collection[str],
+    file: str,
+    place: str,
+    *,
+    shape: str = "{}",
+    is_key: bool = False,
+    below: str = "",
+) -> SpecIssue:
+    """Return the issue that a name of this kind is not known, with the edit of `correction`."""
+    edit = correction(name, known, shape, is_key=is_key, below=below)
+    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known), edit)
+
+
+def not_above(name: str, above: Collection[str], file: str, place: str) -> SpecIssue:
+    """Return the issue that a role is of one that does not stand above it."""
+    return SpecIssue(file, place, f"{name!r} is not a role above", suggest(name, above), correction(name, above))
+
+
 def issues_of(error: ValidationError, model: type[BaseModel], data: Any, file: str) -> list[SpecIssue]:
     """Return one issue for each place at which `data` is not a `model`."""
     found: dict[str, SpecIssue] = {}

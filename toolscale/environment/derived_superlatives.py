@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.complaints import unknown
 from toolscale.environment.derived_tools import IDENTITY
 from toolscale.errors import SpecIssue
 from toolscale.patterns import regex
@@ -65,14 +65,12 @@ def _issues(wanted: Mapping[str, Iterable[str]], schema: SchemaSpec) -> Iterator
     for table, columns in wanted.items():
         place = f"superlatives.{table}"
         if table not in schema.tables:
-            edit = correction(table, schema.tables, is_key=True)
-            yield SpecIssue(FILE, place, f"unknown table {table!r}", suggest(table, schema.tables), edit)
+            yield unknown("table", table, schema.tables, FILE, place, is_key=True)
             continue
         known = schema.tables[table].columns
         for column in columns:
             if column not in known:
-                edit = correction(column, known)
-                yield SpecIssue(FILE, place, f"unknown column of {table} {column!r}", suggest(column, known), edit)
+                yield unknown(f"column of {table}", column, known, FILE, place)
             elif not _kind(schema, table, column):
                 yield SpecIssue(FILE, place, f"{column} makes no superlative", f"name {_FITTING}, or describe it")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.complaints import unknown
 from toolscale.errors import SpecIssue
 from toolscale.forbidden_names import LONGEST
 from toolscale.records import LanguageSpec, SchemaSpec, TableSpec, ToolsetSpec, ToolSpec
@@ -49,15 +49,7 @@ def with_lookups(
     for table, kinds in wanted.items():
         place = f"lookups.{table}"
         if table not in schema.tables:
-            issues.append(
-                SpecIssue(
-                    FILE,
-                    place,
-                    f"unknown table {table!r}",
-                    suggest(table, schema.tables),
-                    correction(table, schema.tables, is_key=True),
-                )
-            )
+            issues.append(unknown("table", table, schema.tables, FILE, place, is_key=True))
             continue
         for kind in kinds:
             tools = [ToolSpec.model_validate(tool) for tool in _MAKERS[kind](table, schema, language)]

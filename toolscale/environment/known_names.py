@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolscale.environment.builtins import calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.complaints import correction, unknown
 from toolscale.environment.policy_text import sentences
 from toolscale.environment.spec_files import Folder
 from toolscale.errors import SpecIssue
@@ -110,24 +110,3 @@ def long_names(toolset: ToolsetSpec) -> list[SpecIssue]:
         for tool in toolset.tools
         if is_long(tool.name)
     ]
-
-
-def unknown(
-    kind: str,
-    name: str,
-    known: Collection[str],
-    file: str,
-    place: str,
-    *,
-    shape: str = "{}",
-    is_key: bool = False,
-    below: str = "",
-) -> SpecIssue:
-    """Return the issue that a name of this kind is not known, with the edit of `correction`."""
-    edit = correction(name, known, shape, is_key=is_key, below=below)
-    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known), edit)
-
-
-def not_above(name: str, above: Collection[str], file: str, place: str) -> SpecIssue:
-    """Return the issue that a role is of one that does not stand above it."""
-    return SpecIssue(file, place, f"{name!r} is not a role above", suggest(name, above), correction(name, above))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from toolscale.environment.complaints import correction, suggest
-from toolscale.environment.known_names import IN_BRACES, SLOT, Names, not_above, unknown
+from toolscale.environment.complaints import correction, not_above, suggest, unknown
+from toolscale.environment.known_names import IN_BRACES, SLOT, Names
 from toolscale.errors import SpecIssue
 from toolscale.language.heard import contains_words
 from toolscale.language.phrasing import holds_always

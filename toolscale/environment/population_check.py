@@ -6,7 +6,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 
-from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.complaints import correction, suggest, unknown
 from toolscale.environment.expressions import FILE, RowExpression, has_subselect
 from toolscale.environment.possible import Possible, either, possible
 from toolscale.environment.sites import Site, Workshop, by_value
@@ -48,18 +48,8 @@ class _Recipe:
             except SpecError as error:
                 yield from error.issues
 
-    def _table(self, name: str, place: str) -> Iterator[SpecIssue]:
-        if name not in self.schema.tables:
-            yield SpecIssue(
-                FILE,
-                place,
-                f"unknown table {name!r}",
-                suggest(name, self.schema.tables),
-                correction(name, self.schema.tables),
-            )
-
     def _batch(self, batch: TableRows, place: str) -> Iterator[SpecIssue]:
-        unknown = list(self._table(batch.table, f"{place}.table"))
+        is_known = batch.table in self.schema.tables
         if batch.per is not None and batch.per not in self.columns:
             yield SpecIssue(
                 FILE,
@@ -68,8 +58,8 @@ class _Recipe:
                 suggest(batch.per, self.columns),
                 correction(batch.per, self.columns),
             )
-        if unknown:
-            yield from unknown
+        if not is_known:
+            yield unknown("table", batch.table, self.schema.tables, FILE, f"{place}.table")
             return
         known = self.schema.tables[batch.table].columns
         for column in batch.columns:
@@ -145,13 +135,7 @@ class _Recipe:
         known = self.columns[table]
         for column, value in plant.set.items():
             if column not in known:
-                yield SpecIssue(
-                    FILE,
-                    f"{place}.set.{column}",
-                    f"unknown column of {table} {column!r}",
-                    suggest(column, known),
-                    correction(column, known, is_key=True),
-                )
+                yield unknown(f"column of {table}", column, known, FILE, f"{place}.set.{column}", is_key=True)
             yield from self._value(value, table, column, known, known, f"{place}.set.{column}", planting=True)
 
     def _condition(self, text: str, table: str, place: str) -> Iterator[SpecIssue]:

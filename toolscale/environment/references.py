@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from toolscale.config import ALL, DATASET_FOLDERS, RUN_FOLDERS
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
-from toolscale.environment.complaints import correction, suggest
-from toolscale.environment.known_names import IN_BRACES, SLOT, Names, not_above, unknown
+from toolscale.environment.complaints import correction, not_above, suggest, unknown
+from toolscale.environment.known_names import IN_BRACES, SLOT, Names
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.moments import is_date, is_datetime, is_time

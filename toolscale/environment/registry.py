@@ -63,7 +63,7 @@ def discover(root: Path | None = None) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def find_folder(domain: str | Path, root: Path | None = None) -> Path:
+def find_folder(domain: str | Path) -> Path:
     """Return the folder of a domain, given its name or its path: text that has a separator or begins with a dot.
     UsageError names the known domains."""
     folder = Path(domain)
@@ -71,7 +71,7 @@ def find_folder(domain: str | Path, root: Path | None = None) -> Path:
         if folder.is_dir():
             return folder if folder.name not in ("", "..") else folder.resolve()  # `.` does not say the domain's name
         raise UsageError(f"{folder} is not a folder; give a domain by name or the folder of one")
-    known = discover(root)
+    known = discover()
     if str(domain) not in known:
         raise UsageError(f"unknown domain {str(domain)!r}; known domains: {', '.join(known) or 'none'}")
     return known[str(domain)]

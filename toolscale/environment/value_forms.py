@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from toolscale.environment.column_kinds import kind_of_column
-from toolscale.environment.known_names import Names, unknown
+from toolscale.environment.complaints import unknown
+from toolscale.environment.known_names import Names
 from toolscale.errors import Edit, SpecIssue
 from toolscale.language.render import FORMS
 from toolscale.patterns import regex

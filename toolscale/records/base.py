@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import cache
 from itertools import pairwise
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Self
@@ -50,6 +51,7 @@ class Record(BaseModel):
         return schema
 
 
+@cache
 def _docstrings(record: type[Record]) -> dict[str, str]:
     """Return own field -> the docstring under it."""
     (tree,) = ast.parse(dedent(inspect.getsource(record))).body

@@ -9,7 +9,7 @@ from toolscale.config import STREAM_DRAWS
 from toolscale.environment.environment import Environment, sound_part
 from toolscale.environment.population import populate
 from toolscale.environment.world import World
-from toolscale.errors import SpecError, SpecIssue
+from toolscale.errors import SpecIssue
 from toolscale.language.heard import contains_words
 from toolscale.language.mentions import mentions
 from toolscale.language.phrasing import expand_choices, holds_always
@@ -24,10 +24,10 @@ from toolscale.tasks.dialogue import speaker_of
 from toolscale.tasks.evolution import Inapplicable, evolve
 from toolscale.tasks.frames import JOINT, missing
 from toolscale.tasks.message import MORE, PLACE
-from toolscale.tasks.plan import Plan, RulePlan
+from toolscale.tasks.plan import RulePlan
 from toolscale.tasks.queries import compile_case
 from toolscale.tasks.rule_check import check_breakable, check_rule_cases
-from toolscale.tasks.word_check import check_words
+from toolscale.tasks.word_check import check_words, issues_of
 
 FRAMES = "frames.yaml"
 LONGEST_CHOICE = 64
@@ -45,7 +45,7 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
         if plan is not None:
-            issues += _case_issues(environment, plan)
+            issues += issues_of(lambda plan=plan: compile_case(environment, plan))  # type: ignore[misc]
     return [*compiler.issues, *issues, *check_constants(environment), *check_frames(environment, compiler, rules)]
 
 
@@ -128,14 +128,6 @@ def check_constants(environment: Environment) -> Iterator[SpecIssue]:
                 f"policy.md does not say {amount}",
                 "write the amount into the policy, or correct it",
             )
-
-
-def _case_issues(environment: Environment, plan: Plan) -> tuple[SpecIssue, ...]:
-    try:
-        compile_case(environment, plan)
-    except SpecError as error:
-        return error.issues
-    return ()
 
 
 def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIssue]:
