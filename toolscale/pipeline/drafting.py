@@ -41,7 +41,6 @@ from toolscale.yaml_files import read_yaml
 AUTHORING = beside("docs/domains")
 PAGES = ("authoring.md", "requests.md", "intents.md", "failing.md")
 """The pages for authors, of which each step of a draft is shown parts."""
-"""The page for authors, which a model gets too."""
 
 FIRST = ("brief", "wishes")
 """What a model is asked for before it writes files."""
