@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from toolscale.records import Script, Task
 
 # The same examples in every run, and no verdict on the speed of the machine that runs them.
-settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "suite", max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("suite")
 
 ROOT = Path(__file__).parents[1]
