@@ -19,6 +19,7 @@ import yaml
 
 from toolscale.errors import PermanentError, TrainingError, TrainingInterruptedError, TransientError, UsageError
 from toolscale.pipeline.detached import process_folder, start_training, stop_training, watch_training
+from toolscale.pipeline.detached_process import machine
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "tests" / "airflow" / "trial_training" / "train.py"
@@ -268,6 +269,36 @@ def test_one_that_ignores_sigterm_is_killed(out: Path) -> None:
     wait_until(reaches(out, 2))
     assert stop_training(out, grace=0.3)
     assert not is_running(pids(out)[0])
+
+
+SLOW_TO_BEGIN = """
+import json, os, sys, time
+from toolscale.pipeline import detached_process
+time.sleep(0.5)
+host, boot_id = detached_process.machine()
+with open(sys.argv[1], "a") as starts:
+    print(json.dumps({"number": 2, "pid": os.getpid(), "host": host, "boot_id": boot_id}), file=starts)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("before", ["", '{"number": 1, "pid": 4194304, "host": "HOST", "boot_id": "BOOT"}\n'])
+def test_one_that_has_only_just_begun_is_ended_too(out: Path, before: str) -> None:
+    """It holds the lock, and has not told its number yet."""
+    place = process_folder(out)
+    place.mkdir()
+    host, boot_id = machine()
+    (place / "starts.jsonl").write_text(before.replace("HOST", host).replace("BOOT", str(boot_id)))
+    lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    command = [sys.executable, "-c", SLOW_TO_BEGIN, str(place / "starts.jsonl")]
+    with subprocess.Popen(command, pass_fds=[lock], start_new_session=True) as process:
+        os.close(lock)
+        try:
+            assert stop_training(out, grace=0.0)
+            assert process.wait(60) == -signal.SIGKILL
+        finally:
+            process.kill()
 
 
 def test_one_on_another_machine_is_left_to_that_machine(out: Path) -> None:

@@ -156,16 +156,19 @@ def stop_training(out: Path, *, grace: float = 30.0) -> bool:
     if not place.is_dir() or _is_free(place):
         return False
     write_file(place / "stop", b"")
-    start = _last_start(place)
-    if start is not None and (start["host"], start["boot_id"]) != detached_process.machine():
-        raise TrainingError(f"the run in {out} runs on {start['host']}; stop it there: kill {start['pid']}")
     for act, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
-        end = time.monotonic() + seconds
-        if start is not None:
-            _signal(int(start["pid"]), act)
-        while time.monotonic() < end:
+        end, asked = time.monotonic() + seconds, None
+        while True:
+            start = _last_start(place)  # one that has only just begun tells its number in a moment
+            if start is not None and start != asked:
+                if (start["host"], start["boot_id"]) != detached_process.machine():
+                    raise TrainingError(f"the run in {out} runs on {start['host']}; stop it there: kill {start['pid']}")
+                _signal(int(start["pid"]), act)
+                asked = start
             if _is_free(place):
                 return True
+            if time.monotonic() >= end:
+                break
             time.sleep(0.05)
     raise TrainingError(f"the run in {out} cannot be ended: a process still holds {place / 'lock'}")
 
