@@ -240,12 +240,16 @@ def test_what_to_install_is_read_from_the_metadata() -> None:
         *(
             pytest.param(*case, marks=pytest.mark.slow("tests/test_package.py"))
             for case in (
-                ("report {dataset}", "matplotlib", "dataset"),
+                ("report {dataset} --out page.html", "sacrebleu", "dataset"),
                 ("stats {dataset} --quality", "sacrebleu", "dataset"),
                 ("pull me/tasks --out pulled", "cryptography", "hub"),
                 ("serve {dataset} --http", "uvicorn", "mcp"),
-                ("draft shop", "openai", "models"),
-                ("grade {dataset} - --endpoint http://127.0.0.1:1/v1 --model m", "openai", "models"),
+                ("draft shop", "httpx2", 'models]" or "toolscale[hub]" or "toolscale[mcp'),
+                (
+                    "grade {dataset} - --judge-endpoint http://127.0.0.1:1/v1 --judge-model m",
+                    "httpx2",
+                    'models]" or "toolscale[hub]" or "toolscale[mcp',
+                ),
                 ("diff s3://bucket/tasks {dataset}", "upath", "scale"),
             )
         ),
