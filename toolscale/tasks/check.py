@@ -45,7 +45,7 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
         if plan is not None:
-            issues += issues_of(lambda plan=plan: compile_case(environment, plan))  # type: ignore[misc]
+            issues += issues_of(partial(compile_case, environment, plan))
     return [*compiler.issues, *issues, *check_constants(environment), *check_frames(environment, compiler, rules)]
 
 
